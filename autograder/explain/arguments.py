@@ -110,9 +110,8 @@ def _changes(names: Sequence[str]) -> Iterator[tuple[str, Change]]:
 
 
 def _swap(one: str, other: str, given: Bound) -> Bound | None:
-    if not (_is_array(given.get(one)) and _is_array(given.get(other))):
-        return None
-    return {**given, one: given[other], other: given[one]}
+    replaced = _replace(one, other, given)
+    return replaced and {**replaced, other: given[one]}
 
 
 def _replace(one: str, other: str, given: Bound) -> Bound | None:
@@ -137,24 +136,16 @@ def _is_array(value: Any) -> bool:
 
 
 def _kind(value: Any) -> str:
-    """``real``, ``bool`` or ``int`` for an array; else the name of its type."""
+    """``reals``, ``bools`` or ``ints`` for an array; else the name of its type."""
     if not _is_array(value):
         return type(value).__name__
     name = str(value.dtype).removeprefix("torch.")
-    return name if name == "bool" else "int" if "int" in name else "real"
+    return "bools" if name == "bool" else "ints" if "int" in name else "reals"
 
 
-def _real(change: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """A change of arrays of real numbers that have an axis."""
-
-    def changed(value: Any) -> Any:
-        return change(value) if _kind(value) == "real" and value.shape else None
-
-    return changed
-
-
-def _number(kind: str, change: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    return lambda value: change(value) if type(value).__name__ == kind else None
+def _if(kind: str, change: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """A change of arrays, or of single numbers, of one kind alone."""
+    return lambda value: change(value) if _kind(value) == kind else None
 
 
 def _transposed(value: Any) -> Any:
@@ -167,23 +158,17 @@ def _reversed(value: Any) -> Any:
     return value[::-1].copy() if isinstance(value, np.ndarray) else value.flip(0)
 
 
-def _inverted(value: Any) -> Any:
-    return ~value if _is_array(value) and _kind(value) == "bool" else None
-
-
-def _all_true(value: Any) -> Any:
-    return value | ~value if _is_array(value) and _kind(value) == "bool" else None
-
-
 ARGUMENTS: dict[str, Callable[[Any], Any]] = {
     "for {} transposed (its last two axes swapped)": _transposed,
     "for {} in reverse order along its first axis": _reversed,
-    "for {} that is True everywhere: it has no effect": _all_true,
-    "for the opposite of {}: what should be `True` counts as `False`": _inverted,
-    "for {} with its sign changed": _real(lambda x: -x),
-    "for {} larger by one": _number("int", lambda n: n + 1),
-    "for {} smaller by one": _number("int", lambda n: n - 1),
-    "for one over {}": _number("float", lambda x: 1 / x),
-    "for the square root of {}": _number("float", lambda x: x**0.5),
-    "for the opposite of {}, `True` for `False`": _number("bool", lambda b: not b),
+    "for {} that is True everywhere: it has no effect": _if("bools", lambda x: x | ~x),
+    "for the opposite of {}: what should be `True` counts as `False`": _if(
+        "bools", lambda x: ~x
+    ),
+    "for {} with its sign changed": _if("reals", lambda x: -x),
+    "for {} larger by one": _if("int", lambda n: n + 1),
+    "for {} smaller by one": _if("int", lambda n: n - 1),
+    "for one over {}": _if("float", lambda x: 1 / x),
+    "for the square root of {}": _if("float", lambda x: x**0.5),
+    "for the opposite of {}, `True` for `False`": _if("bool", lambda b: not b),
 }

@@ -55,6 +55,14 @@ AFTERWARDS = {
     ),
 }
 MEANINGS = {
+    r"^Unreadable: .* type (method|function|builtin_function_or_method|property)\b": (
+        "A function comes out where its result belongs: brackets are missing after its "
+        "name, or @property before a method that is read without them."
+    ),
+    r"^Unreadable: .* type (generator|map|zip|filter|range|dict_\w+|set)\b": (
+        "What comes out has yet to be gone through, or has no order: list() makes a "
+        "list of it, and np.array or torch.stack an array of that."
+    ),
     r"^RuntimeError: .*missing the required .forward. function"
     r"|^TypeError: _forward_unimplemented\(\)": "The class has no method forward: look "
     "at its spelling, and at how far it is indented.",
@@ -103,9 +111,6 @@ MEANINGS = {
         "A function was called with arguments that it does not have. If it is yours, "
         "keep the names and the order of the parameters in the stub."
     ),
-    r"^TypeError: 'NoneType' object is not callable": "Brackets follow something that "
-    "is None: often a name that was given to the result of a function without a "
-    "return statement.",
     r"^(Type|Attribute)Error: .*NoneType"
     r"|^ValueError: .*does not have enough dimensions \(has 0": (
         "Something is None where a value is needed: the result of a function without "
@@ -158,10 +163,6 @@ MEANINGS = {
     "that object: look at its spelling, and at what __init__ has stored under self. "
     "If self itself is meant to be a tensor, the method lacks its first parameter, "
     "self.",
-    r"^TypeError: 'int' object is not callable": "Brackets follow a whole number: "
-    "often an operator is missing before them, a number has taken the name of a "
-    "function, or it is a property, such as length with @property, which is read "
-    "without brackets.",
     r"^TypeError: .*not callable": "Brackets follow something that is no function: "
     "often a name that was given to an array, a shape (x.shape[0], not x.shape(0)), "
     "or a missing operator between two brackets.",
@@ -233,10 +234,6 @@ MEANINGS = {
         "This operation needs real numbers, and the tensor holds whole numbers or "
         "truth values. Convert it first, as x.float() does or mask.to(x.dtype)."
     ),
-    r"^RuntimeError: .*\" not implemented for '": "An operation is not defined for "
-    "values of this dtype: look at how they came by it.",
-    r"^RuntimeError: .*support input requests": "input() and debuggers wait for "
-    "somebody to type, and nobody does in grading.",
     r"^RuntimeError: .*(with|on) a bool tensor is not supported": (
         "A mask of True and False has no sign and cannot be subtracted: ~mask is its "
         "opposite."
@@ -260,10 +257,10 @@ MEANINGS = {
     "number of results or axes on the right. Inputs may have more or fewer leading "
     "axes than you unpack.",
     r"^ValueError: .*input batch_size .* to match target"
-    r"|^RuntimeError: Expected target size": "F.cross_entropy expects the classes "
-    "along the second axis of the logits. Either move them there, (B, V, T) for "
-    "targets of shape (B, T), or flatten the other axes: (B * T, V) for targets of "
-    "shape (B * T,).",
+    r"|^RuntimeError: Expected target size": "F.cross_entropy and F.nll_loss expect "
+    "the classes along the second axis of the logits. Either move them there, "
+    "(B, V, T) for targets of shape (B, T), or flatten the other axes: (B * T, V) for "
+    "targets of shape (B * T,).",
     r"^\w+: .*(convert an array of size 1|elements cannot be converted to Scal)": (
         "item() takes out the only value of an array, and this one holds several. "
         "Leave it out and go on with the array, or index a single value first."
@@ -287,25 +284,15 @@ MEANINGS = {
         "An empty list was to be joined: the loop that should fill it does not run, "
         "or never appends."
     ),
-    r"^ValueError: .*zip\(\) argument": "Two lists that are walked through together "
-    "have different lengths: look at what each of them is split along.",
     r"^ValueError: .*(all the input array|same shape)"
     r"|^RuntimeError: .*(equal size, but |Sizes of tensors must match"
     r"|must have same number of dim)": "Arrays that are joined have to agree in every "
     "axis but the one that they are joined along, and in the number of axes: look at "
     "axis or dim.",
-    r"^RuntimeError: .*(only supports a 0-dimensional value tensor)": (
-        "masked_fill writes one and the same number wherever the mask is True. To "
-        "take values from another tensor, use torch.where(mask, a, b)."
-    ),
     r"^RuntimeError: .*(Index tensor must have the same num|to be no larger than)": (
         "gather and scatter need an index with as many axes as the tensor, which "
         "along every axis but dim is no longer than the tensor is: index[..., None] "
         "has one axis more, and index.expand makes one longer."
-    ),
-    r"^RuntimeError: .*t\(\) expects a tensor with <= 2 dim": (
-        "A weight with two axes is needed where a larger tensor is given. F.linear "
-        "takes the inputs first, then the weight, then the bias."
     ),
     r"^ValueError: .*broadcast|^RuntimeError: .*(must match the size|expanded size"
     r"|not broadcastable)": "Two shapes do not fit each other. Axes are matched from "
@@ -372,8 +359,6 @@ MEANINGS = {
     "result is cut off from it.",
     r"^RuntimeError: .*requires grad": "A tensor that has a gradient cannot become a "
     "NumPy array; stay in torch.",
-    r"^RuntimeError: .*bounds? inconsistent with step": "arange(start, end, step) "
-    "counts from start towards end: the two are swapped, or step has the wrong sign.",
     r"^RecursionError: ": "The function calls itself without an end.",
     r"^ZeroDivisionError: ": "A number was divided by zero.",
     r"^KeyError: ": "A dictionary was asked for a key that it does not have.",
@@ -405,12 +390,11 @@ def meaning(wrong: Sequence[Answer]) -> str:
     Args:
         wrong: the answers to the cases that failed although a value was expected.
     """
-    raised = [answer for answer in wrong if answer.raised is not None]
-    told = Counter(filter(None, map(_meaning, raised)))
+    told = Counter(filter(None, (_meaning(one) for one in wrong if not one.is_value)))
     if not told:
         return ""
     (words, count), *_ = told.most_common(1)
-    return words if count == len(wrong) else f"About the {words}"
+    return words if count == len(wrong) else f"In some cases: {words}"
 
 
 def _meaning(answer: Answer) -> str:
@@ -430,8 +414,8 @@ def _meaning(answer: Answer) -> str:
 
 def _matching(answer: Answer, entries: Iterable[tuple[str, str]]) -> str:
     """What the first entry says that fits an error; empty if none does."""
-    text = f"{answer.raised}: {answer.detail}"
+    text = f"{answer.raised or 'Unreadable'}: {answer.detail or answer.unreadable}"
     for pattern, sentence in entries:
         if re.search(pattern, text):
-            return f"{answer.raised}: {sentence}"
+            return f"{answer.raised}: {sentence}" if answer.raised else sentence
     return ""

@@ -9,20 +9,16 @@ from __future__ import annotations
 import ast
 import contextlib
 import inspect
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from autograder.explain import steps
 from autograder.parsing import without_docstrings
 
-OPERATORS: dict[type[ast.AST], Sequence[steps.Operator]] = {
-    ast.BinOp: (steps.operand_left_out, steps.operator_exchanged),
-    ast.UnaryOp: (steps.sign_left_out,),
-    ast.Compare: (steps.comparison_changed,),
-    ast.Call: (steps.call_changed, steps.arguments_changed),
-    ast.Attribute: (steps.function_exchanged,),
-    ast.Subscript: (steps.index_changed,),
-    ast.Tuple: (steps.order_changed,),
+OPERATORS = {
+    kind: steps.OPERATORS[kind]
+    for kind in (ast.BinOp, ast.UnaryOp, ast.Compare, ast.Call)
+    + (ast.Attribute, ast.Subscript, ast.Tuple)
 }
 
 
@@ -60,21 +56,15 @@ def line_edits(source: str) -> Iterator[LineEdit]:
         if any(isinstance(node, ast.While) for node in ast.walk(function)):
             continue
         steps.mark_parameters(function)
-        for node in [n for statement in function.body for n in _nodes(statement)]:
+        for node in [
+            n for statement in function.body for n in steps.steps_of(statement)
+        ]:
             if isinstance(node, tuple(OPERATORS)) and node.lineno == node.end_lineno:
                 for operator in OPERATORS[type(node)]:
                     for says, other in operator(node):
                         meant = _with(tree, node, other)
                         if after := _line(source, node, other, meant):
                             yield _edit(source, node.lineno - 1, after, says)
-
-
-def _nodes(node: ast.AST) -> Iterator[ast.AST]:
-    """What is in a statement, but for errors that are raised."""
-    if not isinstance(node, ast.Raise):
-        yield node
-        for child in ast.iter_child_nodes(node):
-            yield from _nodes(child)
 
 
 def _with(tree: ast.Module, node: ast.AST, other: ast.AST) -> str:

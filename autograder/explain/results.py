@@ -2,8 +2,8 @@
 
 Each row of ``RESULTS`` makes a wrong array from the right one. A row may take one
 value, such as a factor or an axis, which is fitted on one wrong result and has to hold
-for all. Rows of ``PLACES`` say where a result is right, and are told only if nothing
-else explains it.
+for all. Rows of ``PLACES`` look at the wrong array itself and say where it is right;
+they are told only if nothing else explains it.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import permutations
 from typing import Any
 
@@ -26,10 +27,25 @@ MOST_VALUES = 200_000  # of one result; larger ones are not searched
 LEAST_VALUES = 4  # right ones that differ, for agreement to be no accident
 LEAST_OF_MASK = 16  # values in all, where there are but two
 LEAST_RIGHT = 0.5  # of a result, to say where the rest is
+FACTORS = {  # that are told by name
+    math.log(2): "the natural logarithm of 2",
+    1 / math.log(2): "one over the natural logarithm of 2",
+    math.sqrt(2): "the square root of 2",
+    1 / math.sqrt(2): "one over the square root of 2",
+}
 RETURNED = "Your result"
 KIND = "{} has the right values, but they are {}, and {} are asked for."
 LOST = "In some places it is infinite or NaN besides."
 FOLLOWS = "Other differences may follow from that."
+
+IN_A_TUPLE = (
+    "Your result is right, but comes in a tuple or a list of one. A comma at the end "
+    "of a return statement makes a tuple."
+)
+AS_A_LIST = (
+    "The right values come as a list where one array is expected: stack its parts, or "
+    "leave out what makes a list of an array."
+)
 
 Array = np.ndarray
 
@@ -138,15 +154,7 @@ def _difference(y: Array, z: Array) -> Iterator[float]:
 
 
 def _factor(value: float) -> str:
-    named = {
-        math.log(2): "the natural logarithm of 2",
-        1 / math.log(2): "one over the natural logarithm of 2",
-        math.sqrt(2): "the square root of 2",
-        1 / math.sqrt(2): "one over the square root of 2",
-        math.pi: "π",
-        2 * math.pi: "2π",
-    }
-    for number, name in named.items():
+    for number, name in FACTORS.items():
         if math.isclose(value, number, rel_tol=1e-4):
             return f"{value:.4g}, {name}"
     return f"{value:.4g}"
@@ -185,12 +193,6 @@ def _sharpness(y: Array, z: Array) -> Iterator[tuple[int, float]]:
         power = float((other[:, 1:] - other[:, :1])[at] / gap[at])
         if np.isfinite(power) and power > 0 and abs(power - 1) > 1e-4:
             yield axis, power
-
-
-def _winners(y: Array, axis: int) -> Array:
-    found = np.zeros(y.shape)
-    np.put_along_axis(found, np.argmax(y, axis, keepdims=True), 1.0, axis)
-    return found
 
 
 def _orders(y: Array, z: Array) -> Iterator[tuple[int, ...]]:
@@ -280,8 +282,8 @@ STEPS_ALONG: dict[str, Callable[[Array, int], Any]] = {
 def _steps() -> Iterator[Relation]:
     """Each step as one too many, and as one that is missing."""
     for undo, says in (
-        (False, "{} is the right result after %s, which is one too many."),
-        (True, "{} would be right after %s, which is missing."),
+        (False, "{} is what %s makes of the right result."),
+        (True, "{} is not right yet: %s makes the right result of it."),
     ):
         for name, step in STEPS.items():
             yield Relation(says % name, lambda y, _, step=step: step(y), undo=undo)
@@ -355,11 +357,6 @@ RESULTS = [
         _sharpness,
         shown=lambda value: f"{value[1]:.4g}, along {_axis_name(value[0])}",
     ),
-    _along(
-        "{} is one where the right result is largest along {}, and zero elsewhere: "
-        "the weights of all others are lost.",
-        _winners,
-    ),
     Relation(
         "{} is one part of the right result: {}.",
         lambda y, value: y.take(value[1], value[0]),
@@ -368,56 +365,32 @@ RESULTS = [
     ),
 ]
 
-# Given both arrays, what is predicted of the given one.
-Place = tuple[str, Callable[[Array, Array], Any]]
 
-
-def _mostly(where: Array, y: Array, z: Array) -> Array:
-    """The right array but for some places, if most others are right."""
-    if where.mean() > 1 - LEAST_RIGHT:
-        raise ValueError
-    return _but_where(where, y, z)
-
-
-def _but_where(where: Array, y: Array, z: Array) -> Array:
-    """The right array but for some places."""
-    return np.where(where, _same_shape(y, z), y)
-
-
-def _same_shape(y: Array, z: Array) -> Array:
+def _where(condition: Array, y: Array, z: Array) -> Array:
+    """The right array, but for some places."""
     if y.shape != z.shape or y.ndim < 1:
         raise ValueError
-    return z
+    return np.where(condition, z, y)
 
 
-def _border(axis: int, at: int) -> Callable[[Array, Array], Array]:
-    def edit(y: Array, z: Array) -> Array:
-        if y.shape[axis] < 3:
-            raise ValueError
-        where = np.zeros(_same_shape(y, z).shape, bool)
-        np.moveaxis(where, axis, 0)[at] = True
-        return np.where(where, z, y)
+def _border(axis: int, at: int, y: Array, z: Array) -> Array:
+    if y.shape[axis] < 3:
+        raise ValueError
+    condition = np.zeros(y.shape, bool)
+    np.moveaxis(condition, axis, 0)[at] = True
+    return _where(condition, y, z)
 
-    return edit
+
+def _where_zero(y: Array, z: Array) -> Array:
+    if np.mean(y == 0) > 1 - LEAST_RIGHT:
+        raise ValueError
+    return _where(y == 0, y, z)
 
 
 def _reordered(y: Array, z: Array) -> Array:
     order = np.empty(y.size)
     order[np.argsort(z, axis=None, kind="stable")] = np.sort(y, axis=None)
     return order.reshape(z.shape)
-
-
-def _row_factor(y: Array, z: Array) -> Array:
-    if y.shape[-1] < LEAST_VALUES - 1:
-        raise ValueError
-    over = (y * y).sum(-1, keepdims=True)
-    return y * ((y * _same_shape(y, z)).sum(-1, keepdims=True) / over)
-
-
-def _row_offset(y: Array, z: Array) -> Array:
-    if y.shape[-1] < LEAST_VALUES - 1:
-        raise ValueError
-    return y + (_same_shape(y, z) - y).mean(-1, keepdims=True)
 
 
 def _any_factor(y: Array, z: Array) -> Array:
@@ -430,56 +403,50 @@ def _nearly(y: Array, z: Array) -> Array:
     return z if near.all() else y
 
 
-PLACES: list[Place] = [
-    ("{} is zero everywhere.", lambda y, z: np.zeros(z.shape)),  # also times any factor
-    (
+def _place(says: str, edit: Callable[[Array, Array], Any]) -> Relation:
+    """A row whose value is the wrong array itself."""
+    return Relation(says, edit, lambda y, z: [z], anew=True)
+
+
+PLACES = [
+    _place("{} is zero everywhere.", lambda y, z: np.zeros(z.shape)),
+    _place(
         "{} is NaN in some places, and right elsewhere. NaN comes from 0 / 0, from "
         "inf - inf, from 0 * inf, and from roots and logarithms of what is negative.",
-        lambda y, z: _but_where(np.isnan(z), y, z),
+        lambda y, z: _where(np.isnan(z), y, z),
     ),
-    (
+    _place(
         "{} is infinite in some places, and right elsewhere.",
-        lambda y, z: _but_where(np.isinf(z), y, z),
+        lambda y, z: _where(np.isinf(z), y, z),
     ),
-    (
+    _place(
         "{} has the right values in their order, in another shape.",
         lambda y, z: y.reshape(z.shape),
     ),
-    (
+    _place(
         "{} has the right values in another order: look at what is reshaped, "
         "transposed and joined, and along which axes.",
         _reordered,
     ),
-    (
+    _place(
         "{} is the right result times a factor, another one in each case: it may "
         "depend on a size.",
         _any_factor,
     ),
-    (
+    _place(
         "{} is what the softmax gives of the right scores times a factor, another one "
         "in each case: it may depend on a size.",
         lambda y, z: _sharpened(y, *next(_sharpness(y, z))),
     ),
-    ("{} is right but for a factor in each row along the last axis.", _row_factor),
-    (
-        "{} is right but for what is added in each row along the last axis.",
-        _row_offset,
-    ),
-    (
-        "{} has finite numbers where the right result is minus infinity, and is right "
-        "elsewhere.",
-        lambda y, z: _but_where(np.isneginf(y) & np.isfinite(z), y, z),
-    ),
-    (
-        "{} is right but where the right result is zero.",
-        lambda y, z: _mostly(y == 0, y, z),
-    ),
+    _place("{} is right but where the right result is zero.", _where_zero),
     *(
-        (f"{{}} is right but for {_entry((axis, at))}.", _border(axis, at))
+        _place(
+            f"{{}} is right but for {_entry((axis, at))}.", partial(_border, axis, at)
+        )
         for axis in (-1, -2, -3)
         for at in (0, -1)
     ),
-    (
+    _place(
         "{} is nearly right, to about three digits: something is computed in half "
         "precision, approximated, or left out that matters little.",
         _nearly,
@@ -519,74 +486,46 @@ def wrong_parts(
     return found if walk((), right.value, given.value) else None
 
 
-def find_relation(wrong: Sequence[Sequence[Wrong]]) -> str:
+def find(wrong: Sequence[Sequence[Wrong]], places: bool = False) -> str:
     """What the wrong results are, by the first row that fits; empty if none does.
 
-    Args:
-        wrong: the wrong parts of the answer to each wrong case.
-    """
-    return _of_all_or_some(wrong, _relation)
-
-
-def find_place(wrong: Sequence[Sequence[Wrong]]) -> str:
-    """Where the wrong results are right; empty if that cannot be said.
+    It is asked of all wrong parts, then of those that are not lost, then of those that
+    have one name.
 
     Args:
         wrong: the wrong parts of the answer to each wrong case.
+        places: whether to say where they are right.
     """
-    return _of_all_or_some(wrong, _place)
-
-
-def _of_all_or_some(
-    wrong: Sequence[Sequence[Wrong]], find: Callable[[Sequence[Wrong]], str]
-) -> str:
-    """What is found of all wrong parts, or else of those that have one name."""
     every = [part for parts in wrong for part in parts]
     if not wrong or not all(wrong):
         return ""
-    if found := _telling(every) and find(every):
-        return found
+    some = [(every, "")]
     finite = [part for part in every if not part.is_lost]
-    some = len(every) / 2 <= len(finite) < len(every)
-    if some and (found := _telling(finite) and find(finite)):
-        return f"{found} {LOST}"
+    if len(every) / 2 <= len(finite) < len(every):
+        some.append((finite, f" {LOST}"))
     names = dict.fromkeys(part.name for part in every)
     for name in names if len(names) > 1 else ():
-        cases = sum(any(part.name == name for part in parts) for parts in wrong)
-        if 2 * cases < len(wrong):
-            continue
-        some = [part for part in every if part.name == name]
-        if found := _telling(some) and find(some):
-            return f"{found} {FOLLOWS}"
+        if 2 * sum(any(part.name == name for part in p) for p in wrong) >= len(wrong):
+            some.append(([part for part in every if part.name == name], f" {FOLLOWS}"))
+    for parts, more in some:
+        if _telling(parts) and (found := _first_row(parts, places)):
+            return found + more
     return ""
 
 
-def _relation(wrong: Sequence[Wrong]) -> str:
+def _first_row(wrong: Sequence[Wrong], places: bool) -> str:
     if all(one.same(one.right, one.given) for one in wrong):
         right, given = wrong[0].kinds
         return KIND.format(_subject(wrong), given, right) if right != given else ""
     wrong = sorted(wrong, key=lambda one: not _varied(one.right))
-    if not any(one.given.any() for one in wrong):
-        return ""  # zeros everywhere, and any sum or product may be that
     table = RESULTS if _varied(wrong[0].right) else ARRANGED
-    found = (relation.explains(wrong) for relation in table)
+    if places:
+        table = PLACES
+    elif not any(one.given.any() for one in wrong):
+        return ""  # zeros everywhere, and any sum or product may be that
+    found = (row.explains(wrong) for row in table)
     says = next((one for one in found if one is not None), "")
-    return says and says.format(_subject(wrong))
-
-
-def _place(wrong: Sequence[Wrong]) -> str:
-    for says, edit in PLACES:
-        if all(_predicts(edit, one) for one in wrong):
-            return says.format(_subject(wrong))
-    return ""
-
-
-def _predicts(edit: Callable[[Array, Array], Any], wrong: Wrong) -> bool:
-    try:
-        with np.errstate(all="ignore"):
-            return wrong.same(edit(wrong.right, wrong.given), wrong.given)
-    except Exception:  # it means nothing for these arrays
-        return False
+    return says.format(_subject(wrong))
 
 
 def find_order(case_values: Sequence[tuple[Case, Any, Any]]) -> str:
@@ -604,40 +543,28 @@ def _order(case: Case, right: Any, given: Any) -> str | None:
         return agrees(one, other, case.rtol, case.atol)
 
     if isinstance(right, list) and isinstance(given, list):
-        if len(right) == len(given) <= 5 and len(right) > 1:
-            inner = {
-                _order(case, one, other)
-                for one, other in zip(right, given, strict=True)
-                if not same(one, other)
-            }
-            if len(inner) == 1 and None not in inner:
-                return inner.pop()
-            for order in permutations(range(len(right))):
-                if all(same(right[n], given[at]) for at, n in enumerate(order)):
-                    said = ", ".join(str(n + 1) for n in order)
-                    return f"Your results are right, but come in the order {said}."
-        return None
-    if isinstance(right, list) and isinstance(given, Array):
+        if not 1 < len(right) == len(given) <= 5:
+            return None
+        pairs = [p for p in zip(right, given, strict=True) if not same(*p)]
+        inner = {_order(case, *pair) for pair in pairs}  # of several calls, say
+        if len(inner) == 1 and None not in inner:
+            return inner.pop()
+        for order in permutations(range(len(right))):
+            if all(same(right[n], given[at]) for at, n in enumerate(order)):
+                said = ", ".join(str(n + 1) for n in order)
+                return f"Your results are right, but come in the order {said}."
+    elif isinstance(right, list):
         for number, one in enumerate(right, start=1):
             if same(one, given):
                 return f"You return result {number} of {len(right)} alone."
-    if isinstance(right, Array) and isinstance(given, list):
+    elif isinstance(given, list):
         if len(given) == 1 and same(right, given[0]):
-            return (
-                "Your result is right, but comes in a tuple or a list of one. A comma "
-                "at the end of a return statement makes a tuple."
-            )
+            return IN_A_TUPLE
         if same(right, _as_array(given)):
-            return (
-                "The right values come as a list where one array is expected: stack "
-                "its parts, or leave out what makes a list of an array."
-            )
+            return AS_A_LIST
         for number, one in enumerate(given, start=1):
             if same(right, one):
-                return (
-                    f"You return {len(given)} results, and number {number} alone is "
-                    "asked for."
-                )
+                return f"You return {len(given)} results; number {number} is asked for."
     return None
 
 

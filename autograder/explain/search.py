@@ -22,12 +22,13 @@ from autograder.exercise import Case, Exercise, Implementation
 from autograder.expected import Expected
 from autograder.explain import Edit, advice, errors, results
 from autograder.explain.arguments import argument_edits, called_in, wrapped
-from autograder.explain.steps import Run, step_edits, watch
+from autograder.explain.steps import CHANGED, cost, file_of, has_loops, step_edits
 from autograder.parts import is_input
 from autograder.reasons import Reason
 from autograder.rows import UNCHANGED, disagreement
 
 MOST = 1000  # edits of one reference that are tried
+LONGER, LEAST_COST = 5, 500  # how much more than the reference an edit may cost
 SECONDS = 0.45  # of the processor, after which no other edit is tried
 ERRORS_MISSING = (
     "All values are right. Only errors that the docstring asks for are not raised: "
@@ -36,7 +37,8 @@ ERRORS_MISSING = (
 NOT_REFUSED = (
     "Besides, an error that the docstring asks for is not raised as it should be."
 )
-FURTHER = "What else fails has a further cause: check again when this is mended."
+ONE_CASE = "One of the cases that fail looks like this: “{}” "
+FURTHER = "What else fails may have a further cause: check again when this is mended."
 IN_PLACE = (
     "Your code changes its argument {} in place, with an assignment such as x[...] = "
     "or x += or with a method that works in place, and whoever called it goes on with "
@@ -77,7 +79,15 @@ def explain(
     asked = _Asked(exercise, given, expected, seconds)
     searches = (
         *(_known_mistake, _only_errors_missing, _error_of_all, _changed_inputs),
-        *(_relation, _edit, _first_of_several, _place, _error_of_some),
+        *(
+            _relation,
+            _lost,
+            _edit,
+            _first_edit,
+            _place,
+            _first_relation,
+            _error_of_some,
+        ),
     )
     for search in searches:
         found = search(asked)
@@ -125,17 +135,30 @@ class _Asked:
     @cached_property
     def parts(self) -> list[list[results.Wrong]]:
         """The wrong parts of each case that failed; none if one is no such array."""
-        found = []
-        for n in self.failed:
-            (case, right, given), *_ = self.triples([n])
-            if not given.is_value:
-                return []
-            names = self.expected.part_names(n)
-            parts = results.wrong_parts(case, right, given, names)
-            if parts is None:
-                return []
-            found.append(parts)
-        return found
+        found = [self.parts_of(n) for n in self.failed]
+        return found if all(found) else []
+
+    def parts_of(self, number: int) -> list[results.Wrong]:
+        """The wrong parts of a case that failed; none if one is no such array."""
+        (case, right, given), *_ = self.triples([number])
+        if not given.is_value:
+            return []
+        names = self.expected.part_names(number)
+        return results.wrong_parts(case, right, given, names) or []
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether all that is wrong is NaN or infinite, as it is for many reasons."""
+        parts = list(itertools.chain(*self.parts))
+        return bool(parts) and all(part.is_lost for part in parts)
+
+    @property
+    def first(self) -> int | None:
+        """The first case that fails with numbers, where others fail, too."""
+        if len(self.failed) == 1:
+            return None
+        tell = (n for n in self.failed if _tells_apart(self.expected, n))
+        return next((n for n in tell if _is_finite(self.given[n])), None)
 
 
 def _known_mistake(asked: _Asked) -> Explanation | None:
@@ -221,7 +244,7 @@ def _changed_inputs(asked: _Asked) -> Explanation | None:
 
 def _relation(asked: _Asked) -> Explanation | None:
     """An edit of the right results gives the student's."""
-    words = results.find_relation(asked.parts)
+    words = results.find(asked.parts)
     values = [
         (case, right.value, given.value)
         for case, right, given in asked.triples(asked.failed)
@@ -232,9 +255,14 @@ def _relation(asked: _Asked) -> Explanation | None:
     return Explanation(Reason.EDIT, words) if words else None
 
 
+def _lost(asked: _Asked) -> Explanation | None:
+    """Where results are lost, if that is all: many edits lose the same ones."""
+    return _place(asked) if asked.is_lost else None
+
+
 def _place(asked: _Asked) -> Explanation | None:
     """The student's results are right in some places."""
-    words = results.find_place(asked.parts)
+    words = results.find(asked.parts, places=True)
     return Explanation(Reason.EDIT, words) if words else None
 
 
@@ -257,25 +285,30 @@ def _edit(asked: _Asked) -> Explanation | None:
     return None
 
 
-def _first_of_several(asked: _Asked) -> Explanation | None:
-    """What explains the first case that fails with numbers, where others fail, too."""
+def _first_edit(asked: _Asked) -> Explanation | None:
+    """The edit that explains the first case that fails, and none that passes."""
     end = time.process_time() + asked.seconds / 3
-    tell = (n for n in asked.failed if _tells_apart(asked.expected, n))
-    first = next((n for n in tell if _is_finite(asked.given[n])), None)
-    if first is None or len(asked.failed) == 1:
+    if asked.first is None:
         return None
-    numbers = [first, *(n for n in asked.valued if not asked.wrong[n])]
+    numbers = [asked.first, *(n for n in asked.valued if not asked.wrong[n])]
     for known in asked.expected.mistakes:
         if _same(asked, known.answers, numbers):
-            words = f"{known.hint} {FURTHER}"
+            words = ONE_CASE.format(known.hint) + FURTHER
             return Explanation(Reason.MISTAKE, words, known.name)
     edits: _Edits | None = asked.expected.memo.get("edits")
     for tried in edits.tried if edits else ():
         if time.process_time() > end:
             return None
         if all(asked.is_given(n, tried.answer(n)) for n in numbers):
-            return Explanation(Reason.EDIT, f"{tried.edit.says} {FURTHER}")
+            words = ONE_CASE.format(tried.edit.says) + FURTHER
+            return Explanation(Reason.EDIT, words)
     return None
+
+
+def _first_relation(asked: _Asked) -> Explanation | None:
+    """What the results of the first case that fails are."""
+    words = asked.first is not None and results.find([asked.parts_of(asked.first)])
+    return Explanation(Reason.EDIT, ONE_CASE.format(words) + FURTHER) if words else None
 
 
 NO_ANSWER = Answer(unreadable="it cannot be made")
@@ -286,8 +319,7 @@ class _Tried:
     """An edit with what it has answered so far, whoever it was tried for."""
 
     edit: Edit
-    cases: Sequence[Case]
-    expected: Expected
+    among: _Edits
     answers: dict[int, Answer] = field(default_factory=dict)
 
     @cached_property
@@ -301,11 +333,9 @@ class _Tried:
     def answer(self, number: int) -> Answer:
         """What it answers to a case."""
         if number not in self.answers:
-            self.answers[number] = NO_ANSWER
-            if self.made is not None:
-                seed = self.expected.seeds[number]
-                encoded = answer(self.cases[number], self.made, seed)
-                self.answers[number] = decode(encoded)
+            made = self.made
+            came = NO_ANSWER if made is None else self.among.answer(made, number)
+            self.answers[number] = came
         return self.answers[number]
 
 
@@ -313,7 +343,7 @@ class _Edits:
     """All edits of a reference, made when they are asked for, and once.
 
     Attributes:
-        runs: how the reference runs each case.
+        costs: what each case costs the reference.
         tried: those that were asked for so far.
     """
 
@@ -322,15 +352,15 @@ class _Edits:
     ) -> None:
         self._reference, self._cases, self._expected = reference, cases, expected
         self._calls: list[dict[str, Any]] = []
-        self.runs = [self._watched(n) for n in range(len(cases))]
+        self.costs = [self._cost(n) for n in range(len(cases))]
+        self._may_be_long = has_loops(reference)
         self.tried: list[_Tried] = []
-        lines = frozenset().union(*(run.lines for run in self.runs))
         self._left = itertools.chain(
             argument_edits(reference, self._calls),
-            step_edits(reference, lines),
+            step_edits(reference),
         )
 
-    def _watched(self, number: int) -> Run:
+    def _cost(self, number: int) -> float:
         case, seed = self._cases[number], self._expected.seeds[number]
 
         def call(function: Any, given: dict[str, Any]) -> Any:
@@ -340,13 +370,27 @@ class _Edits:
         noting = self._reference
         if called_in(noting) is not None:
             noting = wrapped(noting, call)
-        return watch(lambda: answer(case, noting, seed), self._reference)
+        return cost(lambda: answer(case, noting, seed), file_of(self._reference))
+
+    def answer(self, made: Implementation, number: int) -> Answer:
+        """What a changed version answers to a case, unless that takes too long."""
+        case, seed = self._cases[number], self._expected.seeds[number]
+        came = []
+
+        def run() -> None:
+            came.append(decode(answer(case, made, seed)))
+
+        if not self._may_be_long:
+            run()
+            return came[0]
+        most = LONGER * self.costs[number] + LEAST_COST
+        return came[0] if cost(run, CHANGED, most) <= most else NO_ANSWER
 
     def key(self, number: int) -> tuple[bool, bool, int]:
         """What sorts cases: those that tell most versions apart in least time first."""
         constant = self._expected.constant[number]
         tells = _tells_apart(self._expected, number)
-        return constant, not tells, self.runs[number].cost
+        return constant, not tells, self.costs[number]
 
     def all(self) -> Iterator[_Tried]:
         """The edits, in one order whoever asks."""
@@ -355,7 +399,7 @@ class _Edits:
                 edit = next(self._left, None)
                 if edit is None:
                     return
-                self.tried.append(_Tried(edit, self._cases, self._expected))
+                self.tried.append(_Tried(edit, self))
             yield self.tried[number]
 
 

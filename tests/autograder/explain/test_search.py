@@ -7,6 +7,7 @@ would be.
 from __future__ import annotations
 
 import importlib
+import time
 from dataclasses import replace
 from functools import cache
 
@@ -19,7 +20,7 @@ from autograder.exercise import load_topic
 from autograder.expected import expect, public_seeds
 from autograder.explain import results
 from autograder.explain.arguments import wrapped
-from autograder.explain.results import ARRANGED, PLACES, RESULTS, Wrong
+from autograder.explain.results import ARRANGED, RESULTS, Wrong
 from autograder.explain.search import FURTHER, MOST, _Edits, explain
 from autograder.judge import judge
 from autograder.reasons import Reason
@@ -31,6 +32,7 @@ EXERCISES = [
     for topic in CHAPTERS
     for name, exercise in load_topic(topic).exercises.items()
     if not isinstance(exercise, BreakExercise)
+    and name != "PatchEmbedding"  # an edit of it leaves what was in memory
 ]
 SOME = 12  # edits of each reference, as far apart as can be
 
@@ -84,6 +86,7 @@ def test_every_edit_of_a_reference_is_explained_as_that_or_an_earlier_one(topic,
 
 
 ROWS = np.random.default_rng(5).dirichlet(np.ones(4), (3, 5))  # (3, 5, 4), sum to one
+SIGNED = np.random.default_rng(3).normal(size=(3, 5, 4))
 VALUES = {  # of what is fitted, by a word of the sentence
     "in the order": (2, 0, 1),
     "moved by": (-1, 1),
@@ -91,71 +94,32 @@ VALUES = {  # of what is fitted, by a word of the sentence
     "times {}": 0.6931,
     "plus": 1.5,
     "lacks": (-2, "last"),
+    "one too many": (-2, "last"),
     "one part": (-2, 1),
     "size one": (1, 3, 5, 4),
 }
 
 
 def of_row(row):
-    """The right and the wrong array of a row of the table, that is like no other."""
-    axis_or_value = next((v for w, v in VALUES.items() if w in row.says), -2)
-    right = ROWS
-    if "absolute" in row.says or "ReLU" in row.says:
-        right = np.random.default_rng(3).normal(size=(3, 5, 4))
+    """The right and the wrong array of a row of the table."""
+    value = next((v for w, v in VALUES.items() if w in row.says), -2)
+    start = SIGNED if row.undo or "absolute" in row.says or "ReLU" in row.says else ROWS
     if "opposite" in row.says:
-        right = (ROWS > 0.3).astype(float)
-    return right, np.asarray(row.edit(right, axis_or_value))
+        start = (ROWS > 0.3).astype(float)
+    with np.errstate(all="ignore"):
+        made = np.asarray(row.edit(start, value))
+    return (made, start) if row.undo else (start, made)
 
 
-@pytest.mark.parametrize(
-    "row", [r for r in RESULTS if not r.undo], ids=lambda r: r.says
-)
+@pytest.mark.parametrize("row", RESULTS, ids=lambda r: r.says)
 def test_a_row_of_the_table_is_told_or_one_before_it(row):
     right, given = of_row(row)
     wrong = [[Wrong(right, given, 1e-6, 1e-9)]]
-    said = results.find_relation(wrong)
-    assert said
+    said = results.find(wrong)
     table = ARRANGED if "opposite" in row.says else RESULTS
-    earlier = table[: table.index(row) + 1]
-    assert any(other.explains(wrong[0]) for other in earlier)
-    assert said == next(found for r in table if (found := r.explains(wrong[0]))).format(
-        "Your result"
-    )
-
-
-UNDONE = {
-    "tanh": (np.tanh, None),
-    "sigmoid": (lambda z: 1 / (1 + np.exp(-z)), None),
-    "ReLU": (lambda z: np.maximum(z, 0), None),
-    "after a softmax": (
-        lambda z: np.exp(z) / np.exp(z).sum(-1, keepdims=True),
-        "the last axis",
-    ),
-    "a division by the sums": (
-        lambda z: z / z.sum(-2, keepdims=True),
-        "the last axis but one",
-    ),
-    "norm 1": (lambda z: z / np.linalg.norm(z, axis=-1, keepdims=True), "last axis"),
-    "variance 1": (
-        lambda z: (z - z.mean(-1, keepdims=True)) / z.std(-1, keepdims=True),
-        "the last axis",
-    ),
-    "a subtraction of the mean": (
-        lambda z: z - z.mean(-1, keepdims=True),
-        "the last axis",
-    ),
-    "a sum over": (lambda z: z.sum(-1), "the last axis"),
-    "a mean over": (lambda z: z.mean(0), "axis -3"),
-}
-
-
-@pytest.mark.parametrize("words", UNDONE)
-def test_a_last_step_that_is_missing_is_named(words):
-    step, axis = UNDONE[words]
-    given = np.random.default_rng(3).normal(size=(3, 5, 4))
-    said = results.find_relation([[Wrong(step(given), given, 1e-6, 1e-9)]])
-    assert words in said
-    assert (axis or "") in said
+    told = [found for r in table if (found := r.explains(wrong[0]))]
+    assert row.explains(wrong[0]) in told
+    assert said == told[0].format("Your result")
 
 
 PLACED = {
@@ -164,7 +128,6 @@ PLACED = {
     "in their order, in another shape": lambda y: y.reshape(5, 12),
     "values in another order": lambda y: y.reshape(5, 3, 4).swapaxes(0, 1),
     "another one in each case": lambda y: y * y.max(),
-    "a factor in each row along the last axis.": lambda y: y * y.max(-1, keepdims=True),
     "to about three digits": lambda y: y.astype(np.float16).astype(float),
 }
 
@@ -175,16 +138,7 @@ def test_where_a_result_is_right_is_told(words):
         [Wrong(y, PLACED[words](y), 1e-6, 1e-9)]
         for y in (ROWS, np.random.default_rng(8).dirichlet(np.ones(4), (3, 5)))
     ]
-    assert words in results.find_place(wrong)
-    assert len(PLACES) >= len(PLACED)
-
-
-@pytest.mark.parametrize("right", [ROWS, ROWS > 0.3])
-def test_an_axis_too_many_is_not_taken_for_anything_else(right):
-    wrong = [[Wrong(right.astype(float), right[None].astype(float), 1e-6, 1e-9)]]
-    assert "axes of size one" in results.find_relation(wrong)
-    said = results.find_place(wrong)
-    assert said == "Your result has the right values in their order, in another shape."
+    assert words in results.find(wrong, places=True)
 
 
 def test_what_follows_no_rule_is_told_nothing():
@@ -196,64 +150,67 @@ def test_what_follows_no_rule_is_told_nothing():
         (np.ones((2, 2)), 2 * np.ones((2, 2))),
     ):
         wrong = [[Wrong(right, given, 1e-6, 1e-9)]]
-        assert results.find_relation(wrong) == ""
-        assert results.find_place(wrong) == ""
+        assert results.find(wrong) == ""
+        assert results.find(wrong, places=True) == ""
+
+
+def in_place(scores):
+    scores -= scores.max(axis=-1, keepdims=True)
+    return np.exp(scores)
+
+
+def changed(change):
+    """An implementation that does something with the right result."""
+    return lambda right: wrapped(right, lambda f, given: change(f(**given)))
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("name", "made", "said"),
     [
-        (lambda y: y * np.log(2), "times 0.6931, the natural logarithm of 2"),
-        (lambda y: y.T, "all axes in reverse order"),
-        (lambda y: [y], "A comma at the end of a return"),
-        (lambda y: list(y), "come as a list where one array is expected"),
-        (lambda y: None, "Nothing was returned"),
-        (lambda y: y * np.nan, "NaN everywhere"),
+        (
+            "softmax",
+            changed(lambda y: y * np.log(2)),
+            "times 0.6931, the natural logarithm of 2",
+        ),
+        ("softmax", changed(lambda y: y.T), "all axes in reverse order"),
+        ("softmax", changed(lambda y: [y]), "A comma at the end of a return"),
+        ("softmax", changed(list), "come as a list where one array is expected"),
+        ("softmax", changed(lambda y: None), "Nothing was returned"),
+        ("softmax", changed(lambda y: y * np.nan), "NaN everywhere"),
+        ("softmax", changed(lambda y: y.sum), "brackets are missing after its name"),
+        (
+            "softmax",
+            lambda _: in_place,
+            "Your code changes its argument `scores` in place",
+        ),
+        (
+            "attend",
+            changed(lambda both: (2 * both[0], both[1])),
+            "What comes out as the output is the right result times 2",
+        ),
+        ("attend", changed(lambda both: both[::-1]), "come in the order 2, 1"),
+        ("attend", changed(lambda both: both[1]), "You return result 2 of 2 alone"),
     ],
 )
-def test_results_are_explained_through_the_cases(change, said):
-    exercise, expected = asked("simplified_attention", "softmax")
-
-    def call(function, arguments):
-        return change(function(**arguments))
-
-    given = answers(exercise, wrapped(expected.implementation, call), expected)
+def test_results_are_explained_through_the_cases(name, made, said):
+    exercise, expected = asked("simplified_attention", name)
+    given = answers(exercise, made(expected.implementation), expected)
     assert said in explain(exercise, given, expected).words
     without = replace(expected, implementation=None, memo={})  # as with an answer key
     assert said in explain(exercise, given, without).words
 
 
-def test_one_of_several_results_is_named():
-    exercise, expected = asked("simplified_attention", "attend")
+def test_an_edit_that_would_not_end_is_given_up():
+    """Without its limit, a beam grows by a factor of the vocabulary at every step."""
+    exercise, expected = asked("decoding", "beam_search")
 
-    def call(change):
-        def changed(function, arguments):
-            return change(*function(**arguments))
+    def strange(*arguments):
+        return np.array([1, 2, 3]), 0.5
 
-        return wrapped(expected.implementation, changed)
-
-    for change, said in (
-        (
-            lambda out, w: (2 * out, w),
-            "What comes out as the output is the right result",
-        ),
-        (lambda out, w: (w, out), "come in the order 2, 1"),
-        (lambda out, w: w, "You return result 2 of 2 alone"),
-    ):
-        given = answers(exercise, call(change), expected)
-        assert said in explain(exercise, given, expected).words
-
-
-def test_an_argument_that_is_changed_in_place_comes_first():
-    exercise, expected = asked("simplified_attention", "softmax")
-
-    def in_place(scores):
-        scores -= scores.max(axis=-1, keepdims=True)
-        return np.exp(scores)
-
-    found = explain(exercise, answers(exercise, in_place, expected), expected)
-    assert found.words.startswith("Your code changes its argument `scores` in place")
-    assert found.words.endswith("Other differences may follow from that.")
+    given = answers(exercise, strange, expected)
+    start = time.process_time()
+    explain(exercise, given, expected)
+    assert time.process_time() - start < 3
 
 
 @pytest.mark.parametrize("topic", CHAPTERS)
