@@ -208,6 +208,7 @@ def test_what_continues_to_the_right_fades_out_until_it_is_moved(
         ".figure-box",
         ".pst-scrollable-table-container",
         ".cell_input pre",
+        "div.math mjx-container",
     ):
         wide = "all => all.findIndex((e) => e.scrollWidth > e.clientWidth + 20)"
         box = phone.locator(selector)
