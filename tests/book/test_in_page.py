@@ -622,6 +622,10 @@ def test_a_demonstration_asks_for_the_cells_above_and_runs_them(
         printed = weights.locator(".cell_output:not(.in-page-output) .output")
         assert not any(old.is_visible() for old in printed.all())
         expect(weights.get_by_role("button", name="Reset")).to_be_hidden()
+        ratio = cell_with(other, "ratio of two weights")
+        height = ratio.bounding_box()["height"]
+        run_cell(ratio)
+        assert ratio.bounding_box()["height"] == pytest.approx(height, abs=1)
 
         words.get_by_role("button", name=re.compile("^Edit")).click()
         expect(words.locator(".cm-content")).to_be_focused()
