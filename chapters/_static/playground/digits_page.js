@@ -107,7 +107,7 @@
         progress: part("drawn-progress"),
         result: part("drawn-score"),
       },
-      () => `${part("fit").checked ? "prepared" : "as drawn"}, ${changes() || "nothing changed"}`,
+      () => `${part("fit").checked ? "prepared" : "as drawn"}, ${conditions()}`,
     );
     part("example").value = 3;
     showExample();
@@ -237,6 +237,10 @@
         part("result").textContent = text;
         say(text);
       }
+    }
+
+    function conditions() {
+      return changes() || "nothing changed";
     }
 
     /** What was changed in the model, in words; empty if nothing was. */
