@@ -480,7 +480,7 @@ def test_an_editor_comes_when_the_reader_moves_and_keeps_the_focus(
     browser: Browser, address: str
 ):
     page = open_fresh(browser, address)
-    code = region(page, "softmax").locator("pre").first
+    code = region(page, "softmax").locator(".cell_input pre").first
     code.evaluate("e => { e.tabIndex = 0; e.focus(); }")
     expect(region(page, "softmax").locator(".cm-content")).to_be_focused()
     page.context.close()
