@@ -30,6 +30,8 @@ from tools.chromium import NoChromium, headless_chromium, served
 
 PAGE, EXERCISE = "chapters/simplified_attention.html", "softmax"
 AGAIN = "chapters/scaling.html", "attention_entropy"
+CAPSTONE = "chapters/your_transformer.html"
+WRITES = 20  # seconds from the first letter in a browser that has seen nothing
 LOOKS = 5  # seconds from an exercise in view, or from its first word, to its check
 TIMES = 10  # later checks; the middle one counts
 LONGEST = 300_000  # milliseconds
@@ -49,9 +51,9 @@ def main(arguments: list[str]) -> None:
     except NoChromium as error:
         sys.exit(f"needs Chromium; {error}")
     print(environment())
-    print(f"{'':34}{'here':>10}{'slow':>10}")
+    print(f"{'':38}{'here':>10}{'slow':>10}")
     for what in fast:
-        print(f"{what:34}{fast[what]:8.2f} s{slow[what]:8.2f} s")
+        print(f"{what:38}{fast[what]:8.2f} s{slow[what]:8.2f} s")
 
 
 def weigh(browser: Browser, home: str, html: Path) -> None:
@@ -86,14 +88,25 @@ def checks(browser: Browser, home: str) -> dict[str, float]:
         time.sleep(LOOKS)
         seen = seconds(page, exercise)
         page, region = looked_at(context, home + path, exercise)
-        region.get_by_role("button", name=f"Edit: {exercise}").click()
+        region.locator(".cm-line").last.click()
+        page.keyboard.type("#")
         time.sleep(LOOKS)
+        written = seconds(page, exercise)
+    with browser.new_context() as context:
+        capstone = seconds_to_text(context, home + CAPSTONE)
+    with browser.new_context() as context:
+        page, region = looked_at(context, home + PAGE, EXERCISE)
+        region.locator(".cm-line").last.click()
+        page.keyboard.type("#")
+        time.sleep(WRITES)
         return {
             "first check, cold": cold,
             "first check, warm": warm,
             f"  {LOOKS} s after it came into view": seen,
-            f"  {LOOKS} s into writing": seconds(page, exercise),
+            f"  {LOOKS} s into writing": written,
+            f"first check, {WRITES} s after the first letter": seconds(page, EXERCISE),
             "later checks": later,
+            "capstone, cold, to its text": capstone,
         }
 
 
@@ -135,6 +148,17 @@ def seconds(page: Page, exercise: str) -> float:
     start = time.perf_counter()
     button.click()
     region.and_(page.locator('[data-score][aria-busy="false"]')).wait_for()
+    return time.perf_counter() - start
+
+
+def seconds_to_text(context: BrowserContext, address: str) -> float:
+    """How long a reader waits for the text of the capstone, run in the page."""
+    page = opened(context, address)
+    page.locator(".playground").scroll_into_view_if_needed()
+    page.locator(".playground.is-live").wait_for()
+    start = time.perf_counter()
+    page.locator("#yours-run").click()
+    page.locator("#yours-other .yours-given").wait_for()
     return time.perf_counter() - start
 
 

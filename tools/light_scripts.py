@@ -4,7 +4,7 @@ The theme and other extensions ask for their scripts in the head of every page, 
 the browser would stop reading the page until each is there. All of them wait for the
 page by themselves, so they may as well be loaded beside it; in the order in which they
 were, since some need others. The book's own come after one that loads what is only
-needed later.
+needed later and one that makes elements.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ USED_BY = {
     "design-tabs.js": ('class="sd-tab-set',),
     "togglebutton.js": ("dropdown", "toggle"),
 }
-LOADER = "loader.js"
+FIRST = ("loader.js", "elements.js")  # other scripts use them
 TOOLTIPS = "tooltips.js"  # loads Bootstrap, which the template leaves out
 AT_ONCE = "documentation_options.js"  # lines in the head of each page add to it
 LAST = 900  # after all extensions have asked for their scripts
@@ -28,7 +28,8 @@ LAST = 900  # after all extensions have asked for their scripts
 
 def setup(app: Sphinx) -> dict[str, bool]:
     """Register with Sphinx."""
-    app.add_js_file(LOADER, priority=400, loading_method="defer")  # others: 500
+    for script in FIRST:
+        app.add_js_file(script, priority=400, loading_method="defer")  # others: 500
     app.add_js_file(TOOLTIPS, loading_method="defer")
     app.connect("html-page-context", lighten, priority=LAST)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

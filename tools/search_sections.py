@@ -37,7 +37,8 @@ from toolkit import book
 # In the static files. The dialog loads the first two by itself, when it is opened.
 INDEX, RANKING = "search_sections.js", "search_ranking.js"
 PAGE, DIALOG = "search_page.js", "search_dialog.js"
-# Abbreviations of the field, and the terms that the book spells out.
+# Abbreviations of the field, and the terms that the book spells out; and of what a
+# reader sees, the cause that a section is named after.
 SHORT = {
     "bpe": "byte pair encoding",
     "ffn": "feed forward",
@@ -47,6 +48,7 @@ SHORT = {
     "mha": "multi head attention",
     "mla": "latent attention",
     "mqa": "multi query attention",
+    "nan": "fully masked",
     "rope": "rotary",
     "sqrt": "square root",
     "vit": "vision transformer",

@@ -42,6 +42,7 @@ BRIGHT = ("#CC79A7", "#56B4E9", "#E69F00")
 # with this exponent, a number can still be read in each cell of a heat map.
 SOFTER = 0.92
 
+LARGE, QUALITY = 40_000, 85  # bytes of a photograph; of WebP
 ROUNDING = 2  # of 255, by which the colours of a heat map may be off its scale
 
 COLOUR = re.compile(r"#[0-9a-fA-F]{6}\b")
@@ -81,6 +82,8 @@ def themed(svg: str, dark: bool) -> str:
         points = float(root.get(side).removesuffix("pt"))
         root.set(side, f"{points * PIXELS_PER_POINT:.0f}")
     _leave_out(root)
+    for image in root.iter(f"{{{SVG}}}image"):
+        _lighten_photograph(image)
     if dark:
         _darken(root, text=False)
         root.set("style", f"fill: {on_dark(BLACK, text=False)}")
@@ -120,17 +123,32 @@ def _darken(element: Element, text: bool) -> None:
         _darken(child, text)
 
 
+def _lighten_photograph(image: Element) -> None:
+    """Compress a large image as photographs are; a heat map needs its exact colours."""
+    pixels = _pixels(image)
+    if len(image.get(HREF)) > LARGE and dark_heat_map(pixels) is None:
+        _embed(image, pixels, "webp", quality=QUALITY)
+
+
 def _darken_heat_map(image: Element) -> None:
     """Replace the pixels of an image if it is a heat map."""
+    dark = dark_heat_map(_pixels(image))
+    if dark is not None:
+        _embed(image, dark, "png")
+
+
+def _pixels(image: Element) -> np.ndarray:
+    """(H, W, 4) red, green, blue and opacity of an image, 0 to 255."""
     data = base64.b64decode(image.get(HREF).partition(",")[2])
     with Image.open(io.BytesIO(data)) as picture:
-        pixels = np.asarray(picture.convert("RGBA"))  # (H, W, 4)
-    dark = dark_heat_map(pixels)
-    if dark is not None:
-        written = io.BytesIO()
-        Image.fromarray(dark).save(written, "png")
-        encoded = base64.b64encode(written.getvalue()).decode()
-        image.set(HREF, f"data:image/png;base64,{encoded}")
+        return np.asarray(picture.convert("RGBA"))
+
+
+def _embed(image: Element, pixels: np.ndarray, kind: str, **options: int) -> None:
+    written = io.BytesIO()
+    Image.fromarray(pixels).save(written, kind, **options)
+    encoded = base64.b64encode(written.getvalue()).decode()
+    image.set(HREF, f"data:image/{kind};base64,{encoded}")
 
 
 def dark_heat_map(pixels: np.ndarray) -> np.ndarray | None:

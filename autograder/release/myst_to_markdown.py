@@ -113,6 +113,8 @@ def _plain_directive(name: str, title: str, body: list[str]) -> Iterator[str]:
         yield from ["", "$$", *body, "$$", ""]
     elif name == "predict":  # the answer stays in the chapter
         yield from ["", "**Predict.** " + " ".join(body).strip(), ""]
+    elif name == "margin":
+        yield from ["", *_plain_lines(body), ""]
     elif name == "quiz":
         yield from _plain_quiz(body)
     elif name in ADMONITIONS or name == "admonition":

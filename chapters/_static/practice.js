@@ -3,6 +3,7 @@
 "use strict";
 
 {
+  const { element, withCode } = Elements;
   const KEY = "attention-from-scratch-practice";
   const DAYS = [1, 3, 7, 21, 60]; // until a card comes again, by how often it was known
   const ROUND = 6; // cards
@@ -19,30 +20,9 @@
   /** {opened: [chapter], cards: {id: [box, day when it is due]}} */
   const recall = () => ({ opened: [], cards: {}, ...Kept.recall(KEY) });
 
-  function element(tag, attributes = {}, ...children) {
-    const made = document.createElement(tag);
-    for (const [name, value] of Object.entries(attributes)) {
-      if (name === "press") {
-        made.type = "button";
-        made.addEventListener("click", value);
-      } else {
-        made.setAttribute(name, value);
-      }
-    }
-    made.append(...children);
-    return made;
-  }
-
   /** The cards of a chapter. */
   async function load(name) {
-    if (!globalThis.Practice?.chapters?.[name]) {
-      await new Promise((resolve, reject) => {
-        const script = element("script", { src: new URL(`${name}.js`, HERE) });
-        script.addEventListener("load", resolve);
-        script.addEventListener("error", () => reject(new Error(`${name} has no cards.`)));
-        document.head.append(script);
-      });
-    }
+    await Loader.script(new URL(`${name}.js`, HERE));
     const { title, cards } = globalThis.Practice.chapters[name];
     return cards.map((card) => ({ ...card, title }));
   }
@@ -94,7 +74,7 @@
     }
 
     button(words, press, kind = "practice-go") {
-      return element("button", { class: kind, press }, words);
+      return element("button", { class: kind, click: press }, words);
     }
 
     async start() {
@@ -236,8 +216,7 @@
       kept.cards[this.card.id] = [box, today + DAYS[Math.max(box - 1, 0)]];
       Kept.keep(KEY, kept);
       const go = this.button("Next", () => this.next());
-      const words = says.split("`").map((part, n) => (n % 2 ? element("code", {}, part) : part));
-      this.task.append(element("p", { class: "practice-says" }, ...words), go);
+      this.task.append(element("p", { class: "practice-says" }, ...withCode(says)), go);
       go.focus();
     }
 

@@ -3,6 +3,7 @@
 "use strict";
 
 {
+  const { element } = Elements;
   const PAGE = location.pathname.split("/").pop().replace(/\.html$/, "");
   const KEY = `attention-from-scratch-predictions/${PAGE}`;
   const WAITS = "waits-for-prediction";
@@ -10,12 +11,6 @@
 
   /** The predictions of this page, by their questions. */
   const recall = () => Kept.recall(KEY) ?? {};
-
-  function element(tag, attributes, ...children) {
-    const made = Object.assign(document.createElement(tag), attributes);
-    made.append(...children);
-    return made;
-  }
 
   const oneLine = (text) => text.replace(/\s+/g, " ").trim();
 
@@ -30,9 +25,8 @@
       this.output = this.cell?.querySelector(".cell_output:not(.in-page-output)");
       const below = this.cell?.nextElementSibling;
       this.text = below?.matches("p") ? below : null;
-      this.verdict = element("p", { className: "predict-verdict" });
-      this.verdict.setAttribute("role", "status");
-      this.form = element("form", { className: "predict-form noprint" });
+      this.verdict = element("p", { class: "predict-verdict", role: "status" });
+      this.form = element("form", { class: "predict-form noprint" });
       this.#fill(choices ? choices.split("|") : []);
       this.form.addEventListener("submit", (event) => {
         event.preventDefault();
@@ -52,14 +46,14 @@
     /** The field: a number, or choices. */
     #fill(choices) {
       const one = (value) => element("label", {},
-        element("input", { type: "radio", name: "prediction", value, required: true }), value);
+        element("input", { type: "radio", name: "prediction", value, required: "" }), value);
       const number = element("input", {
-        type: "number", name: "prediction", step: "any", required: true,
+        type: "number", name: "prediction", step: "any", required: "",
+        "aria-label": "Your prediction",
       });
-      number.setAttribute("aria-label", "Your prediction");
-      const show = element("button", { type: "button", className: "predict-show" }, "Show it");
-      show.addEventListener("click", () => this.show());
-      const legend = element("legend", { className: "visually-hidden" }, "Your prediction");
+      const showIt = { class: "predict-show", click: () => this.show() };
+      const show = element("button", showIt, "Show it");
+      const legend = element("legend", { class: "visually-hidden" }, "Your prediction");
       const set = element("fieldset", {}, legend);
       set.append(...choices.map(one));
       const field = choices.length ? set : number;

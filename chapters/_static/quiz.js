@@ -4,19 +4,13 @@
 "use strict";
 
 {
+  const { element } = Elements;
   const PAGE = location.pathname.split("/").pop().replace(/\.html$/, "");
   const KEY = `attention-from-scratch-quiz/${PAGE}`;
   const HELP = "The first option that you choose counts, and stays in this browser.";
 
   /** The answers of this page, by the words of the question. */
   const recall = () => Kept.recall(KEY) ?? {};
-
-  function element(tag, className, ...children) {
-    const made = document.createElement(tag);
-    made.className = className;
-    made.append(...children);
-    return made;
-  }
 
   const wordsOf = (place) => place.textContent.replace(/\s+/g, " ").trim();
 
@@ -27,11 +21,9 @@
   class Quiz {
     constructor(list) {
       this.questions = new Map(); // by name: the options, by their words
-      this.score = element("span", "quiz-score");
-      this.score.setAttribute("role", "status");
-      this.again = element("button", "btn btn-sm", "Start over");
-      this.again.type = "button";
-      this.again.addEventListener("click", () => this.forget());
+      this.score = element("span", { class: "quiz-score", role: "status" });
+      const again = { class: "btn btn-sm", click: () => this.forget() };
+      this.again = element("button", again, "Start over");
       for (const question of list.children) {
         const options = new Map();
         this.questions.set(nameOf(question), options);
@@ -42,7 +34,7 @@
           title.addEventListener("click", () => this.answer(nameOf(question), words));
         }
       }
-      list.after(element("p", "quiz-result noprint", this.score, " ", this.again));
+      list.after(element("p", { class: "quiz-result noprint" }, this.score, " ", this.again));
       this.show();
     }
 
@@ -80,7 +72,7 @@
         }
         if (chosen) {
           chosen.open ||= unfold;
-          const mark = element("span", "quiz-choice", "your answer ");
+          const mark = element("span", { class: "quiz-choice" }, "your answer ");
           chosen.querySelector("summary").prepend(mark); // floats beside the first line
           answered += 1;
           right += Number(chosen.classList.contains("quiz-right"));

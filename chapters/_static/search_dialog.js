@@ -4,6 +4,7 @@
 "use strict";
 
 document.addEventListener("DOMContentLoaded", () => {
+  const { element } = Elements;
   const MOST = 8; // results
   const PAUSE = 400; // ms after which a screen reader may speak
   const FILES = ["language_data.js", "search_sections.js", "search_ranking.js"];
@@ -16,13 +17,6 @@ document.addEventListener("DOMContentLoaded", () => {
     return;
   }
   const root = document.documentElement.dataset.content_root ?? "./";
-
-  function element(tag, attributes, ...children) {
-    const made = document.createElement(tag);
-    Object.entries(attributes).forEach(([name, value]) => made.setAttribute(name, value));
-    made.append(...children);
-    return made;
-  }
 
   const list = element("div", {
     id: "search-choices", class: "search-choices", role: "listbox", "aria-label": "Places",

@@ -2,17 +2,12 @@
 "use strict";
 
 document.addEventListener("DOMContentLoaded", () => {
+  const { element } = Elements;
   const MOST = 30; // results on the page
   const results = document.querySelector("#search-results");
   const query = new URLSearchParams(location.search).get("q")?.trim();
   if (!results || !query) {
     return;
-  }
-
-  function element(tag, attributes, ...children) {
-    const made = Object.assign(document.createElement(tag), attributes);
-    made.append(...children);
-    return made;
   }
 
   for (const field of document.querySelectorAll('input[name="q"]')) {
@@ -21,10 +16,10 @@ document.addEventListener("DOMContentLoaded", () => {
   BookSearch.remember(query);
   const found = BookSearch.find(query);
   const count = found.length === 1 ? "one place" : `${found.length} places`;
-  const list = element("ul", { className: "search" });
+  const list = element("ul", { class: "search" });
   results.append(
     element("h2", {}, "Search Results"),
-    element("p", { className: "search-summary" }, found.length
+    element("p", { class: "search-summary" }, found.length
       ? `Search finished, found ${count}${found.length > MOST ? `; these are the first ${MOST}` : ""}.`
       : "Search finished, found nothing. Try other words, or fewer letters of them."),
     list,

@@ -190,7 +190,9 @@ def test_a_stub_is_told_that_it_is_not_implemented(page: Page):
 
 def test_a_known_mistake_is_what_a_reader_sees_and_hears_first(page: Page):
     known = load_topic(CHAPTER).mistakes("softmax")[0]
+    left = editor(page, "softmax").bounding_box()["x"]
     found = check(page, "softmax", mistake_source("softmax", known.name))
+    assert editor(page, "softmax").bounding_box()["x"] == left  # nothing jumps
     assert found["mistake"] == known.name
     assert int(found["score"]) < 7
     head = output(page, "softmax").locator(".attention-headline")
@@ -198,7 +200,11 @@ def test_a_known_mistake_is_what_a_reader_sees_and_hears_first(page: Page):
     expect(head).to_be_in_viewport()
     assert head.evaluate("e => getComputedStyle(e).fontSize") == "18px"
     expect(status(page, "softmax")).to_have_text(head.inner_text())
-    assert output(page, "softmax").locator("figcaption").count() == 2
+    captions = output(page, "softmax").locator("figcaption")
+    expect(captions).to_have_text(["yours", "expected"])
+    for caption in captions.all():
+        expect(caption).to_have_css("font-weight", "400")
+        expect(caption).to_have_css("font-size", "14px")
     tests = output(page, "softmax").locator(".attention-tests")
     expect(tests.locator("table")).not_to_be_visible()
     tests.locator("summary").click()
@@ -279,6 +285,7 @@ def test_work_of_the_second_edition_is_not_lost(browser: Browser, address: str):
     ("code", "said"),
     [
         ("def softmax(scores)\n    return 1", "SyntaxError"),
+        ("def softmax(x):\nreturn x", "IndentationError in your line 2: expected an"),
         ("import torch", "the notebook has everything"),
         ("softmax = input()", "a page cannot ask for input"),
         ("for _ in range(10**5):\n    print('again')", "which is not shown"),
@@ -469,6 +476,16 @@ def test_the_keyboard_is_enough_and_is_not_trapped(page: Page):
     expect(region(page, name).get_by_role("button", name="Check")).to_be_focused()
 
 
+def test_an_editor_comes_when_the_reader_moves_and_keeps_the_focus(
+    browser: Browser, address: str
+):
+    page = open_fresh(browser, address)
+    code = region(page, "softmax").locator(".cell_input pre").first
+    code.evaluate("e => { e.tabIndex = 0; e.focus(); }")
+    expect(region(page, "softmax").locator(".cm-content")).to_be_focused()
+    page.context.close()
+
+
 def test_whatever_can_be_pressed_has_a_name_of_its_own(page: Page):
     for menu in page.locator(".in-page-menu").all():
         menu.evaluate("e => { e.open = true; }")
@@ -604,6 +621,11 @@ def test_a_demonstration_asks_for_the_cells_above_and_runs_them(
         expect(words.locator(".in-page-status")).to_have_text("Done.")
         printed = weights.locator(".cell_output:not(.in-page-output) .output")
         assert not any(old.is_visible() for old in printed.all())
+        expect(weights.get_by_role("button", name="Reset")).to_be_hidden()
+        ratio = cell_with(other, "ratio of two weights")
+        height = ratio.bounding_box()["height"]
+        run_cell(ratio)
+        assert ratio.bounding_box()["height"] == pytest.approx(height, abs=1)
 
         words.get_by_role("button", name=re.compile("^Edit")).click()
         expect(words.locator(".cm-content")).to_be_focused()
@@ -830,6 +852,7 @@ def test_an_exercise_that_needs_torch_leads_to_its_notebook(html: Path):
     found = BeautifulSoup(page.read_text(encoding="utf-8"), "html.parser")
     lines = found.select(".exercise-elsewhere")
     assert len(lines) == len(load_topic("seq2seq").exercises)
+    assert not found.select(".tag_check .cell_output")  # nobody else's points
     for line in lines:
         assert "needs PyTorch" in line.get_text()
         assert line.find_previous_sibling(class_="tag_check") is not None

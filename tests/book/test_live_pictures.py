@@ -252,6 +252,12 @@ def test_the_mark_of_a_leak_has_a_line_below_the_number(opened: Open):
         assert below >= border + mark
 
 
+def test_the_mask_leaves_no_half_of_its_box_empty(opened: Open):
+    with opened("mask_grid", 1280) as (_, picture):
+        box, grid = picture.bounding_box(), picture.locator("table").bounding_box()
+        assert grid["width"] > 0.6 * box["width"]
+
+
 def test_the_words_and_scores_are_those_of_the_chapter():
     text = (ROOT / "chapters" / "masking.md").read_text(encoding="utf-8")
     given: dict = {"np": np}

@@ -202,13 +202,15 @@ def test_keys_of_the_board_are_explained_beside_it_where_there_are_keys(
 def test_what_continues_to_the_right_fades_out_until_it_is_moved(
     phone: Page, site: str
 ):
-    phone.goto(f"{site}chapters/masking.html", wait_until="load")
     fading = "e => getComputedStyle(e).getPropertyValue('--fading')"
-    for selector in (
-        ".figure-box",
-        ".pst-scrollable-table-container",
-        ".cell_input pre",
+    for name, selector in (
+        ("masking", ".figure-box"),
+        ("masking", ".pst-scrollable-table-container"),
+        ("masking", ".cell_input pre"),
+        ("simplified_attention", "div.math mjx-container"),
     ):
+        if f"/{name}." not in phone.url:
+            phone.goto(f"{site}chapters/{name}.html", wait_until="load")
         wide = "all => all.findIndex((e) => e.scrollWidth > e.clientWidth + 20)"
         box = phone.locator(selector)
         box = box.nth(max(box.evaluate_all(wide), 0))

@@ -193,7 +193,7 @@ def test_the_map_shows_all_but_the_pages_of_a_guide_and_what_is_built_there(
 def test_three_ways_to_begin(page: Page, site: str):
     links = page.locator(".start-lead a")
     assert links.all_inner_texts() == [
-        "Start with chapter 1", "Try it in the page", "Play with a language model",
+        "Start with chapter 1", "Solve a first exercise", "Play with a language model",
     ]  # fmt: skip
     for link in links.evaluate_all("all => all.map(link => link.href)"):
         page.goto(link)

@@ -296,6 +296,33 @@ def test_the_code_of_a_figure_is_a_button_below_its_caption(wide: Page):
     assert cells.first.locator("> details pre").is_visible()
 
 
+def test_the_imports_of_a_chapter_are_folded_away(wide: Page):
+    first = wide.locator(".cell").first
+    expect(first.get_by_text("Show the imports")).to_be_visible()
+    expect(first.get_by_text("import numpy as np")).to_be_hidden()
+    first.locator("summary").click()
+    expect(first.get_by_text("import numpy as np")).to_be_visible()
+
+
+@pytest.mark.parametrize("width", [1440, 1280, 1200, 390])
+def test_an_aside_stands_beside_the_text_or_below_what_it_belongs_to(
+    width: int, opened: Open
+):
+    page = opened("chapters/simplified_attention.html", width, "light")
+    note = page.locator("aside.margin").first
+    above, below = (
+        note.locator(f"xpath={way}-sibling::p[1]").bounding_box()
+        for way in ("preceding", "following")
+    )
+    box = note.bounding_box()
+    assert box["y"] >= above["y"] + above["height"]
+    if width >= 1280:
+        assert box["x"] >= below["x"] + below["width"]
+        assert box["x"] + box["width"] <= page.locator("main").bounding_box()["width"]
+    else:
+        assert box["y"] + box["height"] <= below["y"]
+
+
 def test_the_button_for_code_is_quiet(wide: Page):
     cells = wide.locator(".cell > details.above-input")
     assert cells.count() > 3

@@ -5,17 +5,8 @@
 
 globalThis.InPage ??= {};
 {
+  const { element } = Elements;
   const ESCAPE = "Escape, then Tab, leaves the editor.";
-
-  /** An element with its attributes and children; strings become text. */
-  function element(tag, attributes = {}, ...children) {
-    const made = document.createElement(tag);
-    for (const [name, value] of Object.entries(attributes)) {
-      made.setAttribute(name, value);
-    }
-    made.append(...children);
-    return made;
-  }
 
   class Cell {
     #code; // as the reader has it
@@ -37,9 +28,10 @@ globalThis.InPage ??= {};
       this.editor = null;
       this.buttons = {};
       this.status = element("p", { class: "in-page-status", role: "status" });
-      this.output = element("div", { class: "in-page-output cell_output" });
-      this.output.setAttribute("role", "group");
-      this.output.setAttribute("aria-label", `What came out of ${this.name}`);
+      this.output = element("div", {
+        class: "in-page-output cell_output", role: "group",
+        "aria-label": `What came out of ${this.name}`,
+      });
       region.classList.add("is-live");
     }
 
@@ -78,6 +70,7 @@ globalThis.InPage ??= {};
     }
 
     async #open() {
+      const hadFocus = this.place.contains(document.activeElement);
       const text = this.place.querySelector("pre");
       const place = element("div", { class: "in-page-editor" });
       place.append(text.cloneNode(true)); // until the editor is there
@@ -90,6 +83,9 @@ globalThis.InPage ??= {};
         this.editor = plainEditor(place, this.#code, label, changed);
       }
       this.editor.text = this.#code.replace(/\n$/, "");
+      if (hadFocus && document.activeElement === document.body) {
+        this.editor.focus(); // it was on the code, which is gone
+      }
     }
 
     /** @returns {Promise<object | null>}  what Python answers; null when it was stopped */
@@ -111,22 +107,20 @@ globalThis.InPage ??= {};
       const before = this.#code;
       this.take(this.book);
       this.cleared();
-      const back = element("button", { type: "button" }, "Take it back");
-      back.addEventListener("click", () => {
+      const click = () => {
         this.take(before);
         this.tell("Your code is back.");
         (this.buttons.check ?? this.buttons.reset).focus();
-      });
+      };
+      const back = element("button", { click }, "Take it back");
       this.status.replaceChildren("The code is that of the book again. ", back);
     }
 
     /** A button that calls the method of its name. */
     button(action, words) {
-      const button = element("button", { type: "button" }, words);
-      button.setAttribute("aria-label", `${words}: ${this.name}`);
-      button.addEventListener("click", () => this[action]());
-      this.buttons[action] = button;
-      return button;
+      const attributes = { "aria-label": `${words}: ${this.name}`, click: () => this[action]() };
+      this.buttons[action] = element("button", attributes, words);
+      return this.buttons[action];
     }
 
     /** Ask Python to do something with this cell.
@@ -206,5 +200,5 @@ globalThis.InPage ??= {};
     };
   }
 
-  Object.assign(InPage, { Cell, element });
+  InPage.Cell = Cell;
 }

@@ -4,7 +4,8 @@
 
 globalThis.InPage ??= {};
 {
-  const { Cell, element } = InPage;
+  const { Cell } = InPage;
+  const { element } = Elements;
 
   class Demo extends Cell {
     kind = "demo";
@@ -41,9 +42,9 @@ globalThis.InPage ??= {};
       this.buttons.reset.hidden = true;
       this.buttons.stop.hidden = true;
       this.place.addEventListener("click", () => this.buttons.edit.hidden || this.edit());
+      bar.append(this.status); // beside them, where it moves nothing
       this.place.after(bar);
-      const parts = [this.status, this.output];
-      this.printed ? this.printed.before(...parts) : this.cell.append(...parts);
+      this.printed ? this.printed.before(this.output) : this.cell.append(this.output);
     }
 
     async edit() {
@@ -57,7 +58,6 @@ globalThis.InPage ??= {};
       const answer = await super.run();
       if (answer) {
         this.region.classList.add("has-run");
-        this.buttons.reset.hidden = false;
         this.#describe();
         if (answer.first.length) {
           this.tell("It needs cells above.");
@@ -90,13 +90,12 @@ globalThis.InPage ??= {};
     }
 
     #offerAbove(names) {
-      const button = element("button", { type: "button" }, "Run all above");
-      button.addEventListener("click", async () => {
+      const click = async () => {
         if (await InPage.runAll(names)) {
           await this.run();
         }
-      });
-      this.output.append(button);
+      };
+      this.output.append(element("button", { click }, "Run all above"));
     }
   }
 

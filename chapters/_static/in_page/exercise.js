@@ -3,7 +3,8 @@
 
 globalThis.InPage ??= {};
 {
-  const { Cell, element } = InPage;
+  const { Cell } = InPage;
+  const { element } = Elements;
   const TO_WRITE = "raise NotImplementedError";
   const EFFORT = /^\s*([★☆]+ · \d+ minutes?(?: · core)?)\.\s*/u;
 
@@ -277,12 +278,11 @@ globalThis.InPage ??= {};
       shown.innerHTML = answer.page;
       if (answer.code) {
         const words = "Put it below my code and run it";
-        const button = element("button", { type: "button" }, words);
-        button.addEventListener("click", () => {
+        const click = () => {
           this.take(`${this.code.trimEnd()}\n\n${answer.code}\n`);
           this.run();
-        });
-        shown.append(button);
+        };
+        shown.append(element("button", { click }, words));
       }
       return [shown];
     }
@@ -354,7 +354,7 @@ globalThis.InPage ??= {};
         end.append(...InPage.theEnd());
       }
       if (document.getElementById(`solution-${this.name}`)) {
-        const compare = element("button", { type: "button" }, "Compare with the solution");
+        const compare = element("button", {}, "Compare with the solution");
         compare.addEventListener("click", () => {
           compare.remove();
           this.#add(() => this.#solution());

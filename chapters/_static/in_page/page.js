@@ -3,11 +3,13 @@
 
 globalThis.InPage ??= {};
 {
-  const { element, Demo, Exercise } = InPage;
+  const { Demo, Exercise } = InPage;
+  const { element } = Elements;
   const chapter = location.pathname.split("/").pop().replace(/\.html$/, "");
   InPage.chapter = chapter;
   const STAYS = 1000; // milliseconds in view until Python starts for who ran it before
-  const NEAR = "600px"; // of the window: an editor is there before Tab reaches its code
+  const NEAR = 600; // pixels from the window: an editor is there before Tab reaches its code
+  const MOVES = ["scroll", "keydown", "pointerdown"];
   const cells = new Map(); // what runs, by its element
   const exercises = [];
   const progress = document.querySelector(".in-page-progress");
@@ -103,17 +105,18 @@ globalThis.InPage ??= {};
     }
   };
 
-  /** Put an editor in the place of each exercise that comes near. */
+  /** Put an editor in the place of each exercise that comes near, once the reader moves:
+      a page has little to load for who only looks at its beginning. */
   function openInTime() {
-    const watch = new IntersectionObserver((changes) => {
-      for (const { target, isIntersecting } of changes) {
-        if (isIntersecting) {
-          watch.unobserve(target);
-          exercises.find(({ region }) => region === target).open();
-        }
-      }
-    }, { rootMargin: NEAR });
-    exercises.forEach(({ region }) => watch.observe(region));
+    const begin = () => {
+      MOVES.forEach((move) => removeEventListener(move, begin));
+      Loader.whenNear(exercises.map(({ region }) => region), NEAR, (near) =>
+        exercises.find(({ region }) => region === near).open());
+    };
+    MOVES.forEach((move) => addEventListener(move, begin));
+    if (scrollY > 0) { // by an address with a place in it, or a reload
+      begin();
+    }
   }
 
   /** Start Python while the reader looks at the first exercise and not at its check. */

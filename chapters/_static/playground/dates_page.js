@@ -1,9 +1,10 @@
 /* The page on which a date is read: its controls, and what they change. */
 "use strict";
 {
+  const { element } = Elements;
   const {
     Weights, Translator, Answer, problemWith, learnMonths, row, softmax, start, loadWeights,
-    element, percent, showBars, largestOf, offerExam, Scene, Pair, numbersOfPair, Heads, paintStrip,
+    percent, showBars, largestOf, offerExam, Scene, Pair, numbersOfPair, Heads, paintStrip,
     settled, shareScene, fieldNumber, fieldList,
   } = Playground;
 

@@ -1,11 +1,11 @@
 /* The page on which a digit is drawn: its controls, and what they change. */
 "use strict";
 {
+  const { element } = Elements;
   const {
-    Weights, VisionTransformer, Board, rasterise, normalise, pixels, rollout, softmax,
-    start, loadWeights, element, percent, showBars, largestOf, offerExam,
-    Patches, paintMap, PLACES, Heads, Pair, numbersOfPair, settled, shareScene,
-    fieldNumber, fieldList,
+    Weights, VisionTransformer, Board, rasterise, normalise, pixels, rollout, softmax, start,
+    loadWeights, percent, showBars, largestOf, offerExam, Patches, paintMap, PLACES, Heads,
+    Pair, numbersOfPair, settled, shareScene, fieldNumber, fieldList,
   } = Playground;
   const [HEADS_DARKEST, ROLLOUT_DARKEST] = [0.5, 0.15]; // shares shown darkest
   const DIGITS = [..."0123456789"];
@@ -230,22 +230,27 @@
       show();
       if (complete) {
         const winner = largest(shares);
+        const how = changes() && ` (${changes()})`;
         const text = isBlank
           ? "The board is empty: draw a digit."
-          : `The model says ${winner} with ${percent(shares[winner])} (${conditions()}).`;
+          : `The model says ${winner} with ${percent(shares[winner])}${how}.`;
         part("result").textContent = text;
         say(text);
       }
     }
 
     function conditions() {
-      const changed = [
+      return changes() || "nothing changed";
+    }
+
+    /** What was changed in the model, in words; empty if nothing was. */
+    function changes() {
+      return [
         options.order !== PATCHES && "patches shuffled",
         !options.positions && "no positions",
         options.hidden.size > 0 && `${options.hidden.size} of 16 patches taken out`,
         options.off.size > 0 && `${options.off.size} of 16 heads off`,
-      ].filter(Boolean);
-      return changed.join(", ") || "nothing changed";
+      ].filter(Boolean).join(", ");
     }
 
     /** What the class token reads of each place, and at last of itself. */

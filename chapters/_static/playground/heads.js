@@ -4,7 +4,7 @@
 
 globalThis.Playground ??= {};
 {
-  const { element } = Playground;
+  const { element } = Elements;
 
   class Heads {
     /** Made before there is a model, so that the page has its height from the beginning.

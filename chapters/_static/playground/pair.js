@@ -4,7 +4,8 @@
 
 globalThis.Playground ??= {};
 {
-  const { row, dot, softmax, element, percent } = Playground;
+  const { element } = Elements;
+  const { row, dot, softmax, percent } = Playground;
 
   /** The numbers behind one weight.
 

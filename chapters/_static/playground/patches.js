@@ -4,7 +4,8 @@
 
 globalThis.Playground ??= {};
 {
-  const { element, percent, row, patchify, shade } = Playground;
+  const { element } = Elements;
+  const { percent, row, patchify, shade } = Playground;
 
   const GRID = 4;
   const CLASS = GRID ** 2; // the class token's number, after those of the patches

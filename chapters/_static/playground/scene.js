@@ -4,7 +4,8 @@
 
 globalThis.Playground ??= {};
 {
-  const { element, percent } = Playground;
+  const { element } = Elements;
+  const { percent } = Playground;
   const FAINT = 0.01; // smaller weights have no line
   const [THINNEST, THICKEST, TO_HIT] = [0.75, 9, 14]; // pixels
   const NOTED = 0.05; // smaller weights have no number at their key

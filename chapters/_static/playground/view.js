@@ -3,6 +3,7 @@
 
 globalThis.Playground ??= {};
 {
+  const { element } = Elements;
   const NEAR = 400; // pixels
 
   /** Start the playground of a page, or say in the page why it cannot start.
@@ -50,16 +51,6 @@ globalThis.Playground ??= {};
   /** Let the page answer its reader before the work goes on. */
   function pause() {
     return new Promise((resume) => setTimeout(resume));
-  }
-
-  /** An element with its attributes and children; strings become text. */
-  function element(tag, attributes = {}, ...children) {
-    const made = document.createElement(tag);
-    for (const [name, value] of Object.entries(attributes)) {
-      made.setAttribute(name, value);
-    }
-    made.append(...children);
-    return made;
   }
 
   /** A share as all pages show it, without decimals where they say nothing. */
@@ -129,7 +120,6 @@ globalThis.Playground ??= {};
   }
 
   Object.assign(Playground, {
-    start, loadWeights, element, percent, showBars, shade, largestOf,
-    offerExam,
+    start, loadWeights, percent, showBars, shade, largestOf, offerExam,
   });
 }

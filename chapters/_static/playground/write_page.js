@@ -1,9 +1,10 @@
 /* The page on which the language model writes: its controls, and what they change. */
 "use strict";
 {
+  const { element } = Elements;
   const {
     Weights, LanguageModel, RecordedModel, WrittenText, NextToken, Attention, CachePicture,
-    CONTEXT, WeightsError, start, loadWeights, element, percent, sampleToken, tokens,
+    CONTEXT, WeightsError, start, loadWeights, percent, sampleToken, tokens,
   } = Playground;
 
   const TOP_K = [1, 2, 3, 5, 10, 20, 50, 100, 200, Infinity]; // along the slider

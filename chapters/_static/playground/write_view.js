@@ -3,8 +3,8 @@
 
 globalThis.Playground ??= {};
 {
-  const { element, percent, shade, largestOf, CONTEXT, filterLogits, distribution } =
-    Playground;
+  const { element } = Elements;
+  const { percent, shade, largestOf, CONTEXT, filterLogits, distribution } = Playground;
 
   const SHOWN = 12; // tokens that have a bar of their own
   const count = (number) => number.toLocaleString("en-US");

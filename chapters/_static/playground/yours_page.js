@@ -4,7 +4,8 @@
    that the reader has solved. */
 "use strict";
 {
-  const { start, loadWeights, element } = Playground;
+  const { element, withCode } = Elements;
+  const { start, loadWeights } = Playground;
   const CHOICES = 4; // of a riddle
   const MEANS = {
     rots: "It rots: every line shows it.",
@@ -228,7 +229,7 @@
       write(text, drawn(secret.texts));
       const said = element("p", { role: "status" });
       const buttons = data.blocks.filter((block) => offered.has(block)).map((block) => {
-        const button = element("button", { type: "button" }, element("code", {}, block));
+        const button = element("button", {}, element("code", {}, block));
         button.addEventListener("click", () => {
           const right = block === secret.block;
           said.replaceChildren(
@@ -243,7 +244,7 @@
         });
         return button;
       });
-      const again = element("button", { type: "button", hidden: "" }, "another one");
+      const again = element("button", { hidden: "" }, "another one");
       again.addEventListener("click", () => {
         showRiddle();
         part("riddle").querySelector("button").focus();
@@ -271,11 +272,6 @@
       }
     }
     return found;
-  }
-
-  /** Words in which `code` is marked. */
-  function withCode(text) {
-    return text.split("`").map((piece, n) => (n % 2 ? element("code", {}, piece) : piece));
   }
 
   const number = (value) => value.toFixed(value < 1000 ? 1 : 0);

@@ -54,6 +54,7 @@ def bibliography(tmp_path):
         ),
         ("````{exercise} Add\n:label: e\n\nDo.\n````", "### Exercise: Add\n\nDo."),
         ("````{solution} e\n```{literalinclude} x.py\n```\n````", ""),
+        ("```{margin}\nAn *aside*.\n```", "An *aside*."),
         ("```python\nx = {ref}\n```", "```python\nx = {ref}\n```"),
     ],
 )
