@@ -292,6 +292,8 @@ def _first_edit(asked: _Asked) -> Explanation | None:
         return None
     numbers = [asked.first, *(n for n in asked.valued if not asked.wrong[n])]
     for known in asked.expected.mistakes:
+        if time.process_time() > end:
+            return None
         if _same(asked, known.answers, numbers):
             words = ONE_CASE.format(known.hint) + FURTHER
             return Explanation(Reason.MISTAKE, words, known.name)
