@@ -20,13 +20,12 @@ def add_command(
     name: str,
     run: Callable[[argparse.Namespace], int],
     about: str,
-    **defaults: Any,
 ) -> argparse.ArgumentParser:
     """Add a command about one chapter of a course."""
     parser = commands.add_parser(name, help=about)
     parser.add_argument("chapter")
     add_course(parser)
-    parser.set_defaults(run=run, **defaults)
+    parser.set_defaults(run=run)
     return parser
 
 
