@@ -96,10 +96,13 @@ def test_the_name_of_an_exercise_finds_it(ranking: Page):
     [
         ("causal mask", "chapters/masking.html#boolean-masks"),
         ("perplexity", "chapters/glossary.html#term-perplexity"),
+        ("why divide by sqrt", "chapters/scaling.html"),
+        ("MHA", "chapters/multi_head.html"),
+        ("beam sear", "chapters/decoding.html"),  # not yet all of it
     ],
 )
 def test_a_term_finds_what_explains_it(query: str, place: str, ranking: Page):
-    assert place in ranking.evaluate(FIND, query)[:3]
+    assert any(place in found for found in ranking.evaluate(FIND, query)[:3])
 
 
 def test_pages_for_teachers_come_after_those_for_readers(ranking: Page):
