@@ -62,7 +62,6 @@ LONG = (
     "book/test_playground.py",
     "book/test_playground_scene.py",
     "book/test_accessibility.py",
-    "book/test_layout_shift.py",
     "book/test_pages.py",
     "book/test_build.py",
     "book/test_hidden_site.py",

@@ -1,5 +1,9 @@
 """Small books that tests build: of some pages, or with the settings of the book."""
 
+import os
+import shutil
+import subprocess
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, TextIO
@@ -71,3 +75,66 @@ def build_pages(
     )
     app.build()
     return app
+
+
+ROOT = Path(__file__).resolve().parents[1]
+NOTEBOOK = """---
+jupytext:
+  text_representation: {extension: .md, format_name: myst}
+kernelspec: {display_name: Python 3, language: python, name: python3}
+---
+"""
+
+
+def code_cell(code: str, options: str = "") -> str:
+    """A cell of a notebook in MyST, with its tags and the like."""
+    return f"\n```{{code-cell}} ipython3\n{options}{code}\n```\n"
+
+
+class SmallBook:
+    """A book of one page, ``chapters/page.md``, with the settings of the real one.
+
+    What takes long in a build and has nothing to do on such a page is left out.
+    """
+
+    def __init__(self, folder: Path, but_for: set[str] = COSTLY) -> None:
+        self.folder = folder
+        self.html = folder / "_build" / "html"
+        self.write("_config.yml", yaml.safe_dump(settings_of_the_book(ROOT, but_for)))
+        shutil.copytree(ROOT / "chapters" / "_static", folder / "chapters" / "_static")
+        (folder / "chapters" / "references.bib").touch()
+        self.write("_toc.yml", "format: jb-book\nroot: chapters/page\n")
+
+    def write(self, path: str, text: str) -> None:
+        """Write a file of the book."""
+        file = self.folder / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text, encoding="utf-8")
+
+    def build(self, **environment: str) -> subprocess.CompletedProcess[str]:
+        """Build with the flags of the Makefile."""
+        return self.make("book", **environment)
+
+    def built(self, **environment: str) -> None:
+        """Build without a complaint."""
+        done = self.build(**environment)
+        assert done.returncode == 0, done.stdout
+
+    def make(
+        self, *arguments: str, **environment: str
+    ) -> subprocess.CompletedProcess[str]:
+        """Call the book's own Makefile."""
+        makefile, programs = ROOT / "Makefile", Path(sys.executable).parent
+        path = f"{self.folder}{os.pathsep}{ROOT}"
+        return subprocess.run(
+            ["make", "-f", makefile, f"BIN={programs}", "INSTALLED=", *arguments],
+            cwd=self.folder,
+            env={**os.environ, "PYTHONPATH": path, **environment},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+
+    def page(self, name: str = "page") -> str:
+        """A built page."""
+        return (self.html / "chapters" / f"{name}.html").read_text(encoding="utf-8")

@@ -71,11 +71,8 @@ class Window:
         name: str,
         scene: Mapping[str, object] | None = None,
         *,
-        size: tuple[int, int] = (1280, 720),
         theme: str = "light",
-        motion: str = "no-preference",
         live: bool = True,
-        until: str = "load",
         weights: Callable[[Route], None] | None = None,
     ) -> Page:
         """Open a page anew; where ``live``, wait until its playground works.
@@ -83,25 +80,21 @@ class Window:
         Args:
             name: of the page.
             scene: what its address says of it.
-            size: of the window.
             theme: "light" or "dark".
-            motion: "reduce" for readers who want less of it.
             live: whether to wait for the playground.
-            until: what is waited for in any case.
             weights: what answers where the page asks for the file with its weights.
         """
         page = self.page
         self._untouched = None
         page.mouse.move(0, 0)
         page.goto("about:blank")  # another scene alone would load nothing
-        page.set_viewport_size(dict(zip(("width", "height"), size, strict=True)))
-        page.emulate_media(media="null", color_scheme=theme, reduced_motion=motion)
+        page.emulate_media(media="null", color_scheme=theme)
         page.unroute_all()
         if weights:
             page.route("**/*.weights.js*", weights)
         self.complaints.clear()
         place = f"#{urlencode(scene)}" if scene else ""
-        page.goto(self.address(name) + place, wait_until=until)
+        page.goto(self.address(name) + place, wait_until="load")
         if live:
             page.wait_for_selector(".playground.is-live", timeout=120_000)
         return page

@@ -1,7 +1,6 @@
 """Pages for those who see other colours, or none, or use no mouse."""
 
 import re
-from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
@@ -10,17 +9,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from bs4 import BeautifulSoup
 from colorspacious import cspace_convert, deltaE
 from playwright.sync_api import Browser, Page, expect
 
 from tests.book import axe
 from tests.book.contents import ROOT, pages_of_the_site
 from tests.book.playgrounds import FORGET
-from tests.book.visits import FORMULAS, watched
-from tests.suites import members, sweep
+from tests.book.visits import watched
+from tests.suites import sweep
 from toolkit import figures
-from tools.accessible_pages import mended
 from tools.formulas import typeset
 
 # Charts are drawn when they are near, so each is shown in turn.
@@ -40,6 +37,7 @@ BLEACH_CODE = """() => document.querySelectorAll('pre').forEach(
   code => { code.textContent = code.textContent; })"""
 PAGE_FOR_CODE = "chapters/masking"
 WIDTHS = {"light": 1280, "dark": 360}
+ASKS = {"search": "?q=mask"}
 
 
 def settle(tab: Page, theme: str) -> None:
@@ -59,8 +57,6 @@ class Seen:
 
     complaints: list[str]
     foreign: list[str]
-    formulas: int
-    typeset: int
     violations: list[dict]  # of a light page
     dark: list[tuple]  # what is serious in how a dark page looks
 
@@ -85,16 +81,16 @@ def visit(tab: Page, html: Path) -> Callable[[str], Seen]:
         with watched(tab.context, "file:///") as page:
             tab.set_viewport_size({"width": WIDTHS["light"], "height": 800})
             tab.emulate_media(color_scheme="light", reduced_motion="reduce")
-            tab.goto((html / f"{name}.html").as_uri(), wait_until="load")
+            address = (html / f"{name}.html").as_uri()
+            tab.goto(address + ASKS.get(name, ""), wait_until="load")
             typeset(tab)
-            counts = tab.evaluate(FORMULAS)
             settle(tab, "light")
         if name != PAGE_FOR_CODE:
             tab.evaluate(BLEACH_CODE)
         found = axe.everything(tab, known)
         settle(tab, "dark")
         dark = axe.looks(tab, known)
-        return Seen(page.complaints, page.foreign, *counts, found, dark)
+        return Seen(page.complaints, page.foreign, found, dark)
 
     return visit
 
@@ -105,13 +101,29 @@ def test_a_page_works_as_a_file_without_a_web_server(
 ):
     seen = visit(name)
     assert (seen.complaints, seen.foreign) == ([], [])
-    assert seen.typeset == seen.formulas
 
 
 @sweep("name", pages_of_the_site())
 def test_axe_finds_nothing_serious(name: str, visit: Callable[[str], Seen]):
     seen = visit(name)
     assert (axe.serious(seen.violations), seen.dark) == ([], [])
+
+
+MOVING = """() => [...document.querySelectorAll('body *')].filter(
+  one => parseFloat(getComputedStyle(one).transitionDuration) > 0).length"""
+
+
+@pytest.mark.parametrize("name", ["index", "scaling", "playground_dates"])
+def test_nothing_moves_for_those_who_ask_for_less_motion(
+    name: str, browser: Browser, html: Path
+):
+    folder = html if name == "index" else html / "chapters"
+    with browser.new_context(reduced_motion="no-preference") as context:
+        tab = context.new_page()
+        tab.goto((folder / f"{name}.html").as_uri(), wait_until="load")
+        assert tab.evaluate(MOVING) > 0
+        tab.emulate_media(reduced_motion="reduce")
+        assert tab.evaluate(MOVING) == 0
 
 
 @pytest.mark.parametrize("theme", WIDTHS)
@@ -134,47 +146,6 @@ def test_one_faint_word_and_one_box_that_no_key_moves_are_found(
     }
 
 
-@pytest.mark.parametrize("name", ["index", "chapters/scaling"])
-def test_a_page_that_was_never_light_reads_as_well(
-    name: str, browser: Browser, site: str
-):
-    with browser.new_context(
-        color_scheme="dark",
-        reduced_motion="reduce",
-        viewport={"width": WIDTHS["dark"], "height": 800},
-    ) as context:
-        tab = context.new_page()
-        tab.goto(f"{site}{name}.html", wait_until="load")
-        settle(tab, "dark")
-        tab.evaluate(BLEACH_CODE)
-        # Here, every text is asked about.
-        assert axe.serious(axe.violations(tab, None, axe.LOOKS)) == []
-
-
-MOVING = """() => [...document.querySelectorAll('body *')].filter(
-  one => parseFloat(getComputedStyle(one).transitionDuration) > 0).length"""
-
-
-@pytest.mark.parametrize("name", ["index", "chapters/playground_dates"])
-def test_nothing_fades_for_those_who_ask_for_less_motion(
-    name: str, browser: Browser, site: str
-):
-    with browser.new_context(reduced_motion="no-preference") as context:
-        tab = context.new_page()
-        tab.goto(f"{site}{name}.html", wait_until="load")
-        assert tab.evaluate(MOVING) > 0
-        tab.emulate_media(reduced_motion="reduce")
-        assert tab.evaluate(MOVING) == 0
-
-
-def test_the_form_of_the_search_page_has_a_name(browser: Browser, site: str):
-    with browser.new_context() as context:
-        tab = context.new_page()
-        tab.goto(f"{site}search.html", wait_until="load")
-        form = tab.get_by_role("main").get_by_role("search", name="This book")
-        expect(form.get_by_role("searchbox")).to_be_visible()
-
-
 @sweep(
     "name",
     [
@@ -188,47 +159,6 @@ def test_names_are_what_can_be_read_and_tables_have_heads(
 ):
     found = [rule for rule in visit(name).violations if rule["id"] in axe.CAREFUL]
     assert [(r["id"], n["html"]) for r in found for n in r["nodes"]] == []
-
-
-@pytest.fixture(scope="module", params=members(pages_of_the_site()))
-def parsed(request: pytest.FixtureRequest, html: Path) -> BeautifulSoup:
-    """Each page in turn, without a browser."""
-    page = (html / f"{request.param}.html").read_text(encoding="utf-8")
-    return BeautifulSoup(page, "html.parser")
-
-
-def test_every_id_is_given_once_and_links_begin_with_a_word(parsed: BeautifulSoup):
-    ids = Counter(element["id"] for element in parsed.find_all(id=True))
-    assert [one for one, count in ids.items() if count > 1] == []
-    titles = parsed.select(".solution > .admonition-title")
-    links = [link for title in titles for link in title.find_all("a")]
-    assert [a for a in links if a.get_text()[0].isspace()] == []
-    for title in titles:
-        assert re.match(r"Solution to Exercise \d", title.get_text())
-
-
-def test_a_picture_wider_than_a_phone_is_moved_with_the_keyboard(
-    browser: Browser, site: str
-):
-    with browser.new_context(viewport={"width": 360, "height": 800}) as context:
-        tab = context.new_page()
-        tab.goto(f"{site}chapters/simplified_attention.html", wait_until="load")
-        box = tab.locator(".figure-box").first
-        tab.wait_for_function("document.querySelector('.figure-box[tabindex]')")
-        assert box.locator("img:visible").bounding_box()["width"] >= 540
-        box.focus()
-        tab.keyboard.press("ArrowRight")
-        tab.wait_for_function("document.querySelector('.figure-box').scrollLeft > 0")
-        tab.set_viewport_size({"width": 1280, "height": 800})
-        tab.wait_for_function("!document.querySelector('.figure-box[tabindex]')")
-
-
-def test_only_pictures_of_figures_get_a_box():
-    body = '<figure id="a">\n<img alt="x" src="y"/>\n</figure><p><img src="z"/></p>'
-    assert mended(body) == (
-        '<figure id="a">\n<div class="figure-box"><img alt="x" src="y"/></div>\n'
-        '</figure><p><img src="z"/></p>'
-    )
 
 
 VISIONS = (None, "protanomaly", "deuteranomaly", "tritanomaly")
@@ -298,10 +228,3 @@ def contrast(one: str, other: str) -> float:
 def test_coloured_words_are_easy_to_read(palette: dict[str, str], page: str):
     for name, colour in palette.items():
         assert contrast(colour, page) >= 4.5, name
-
-
-def test_the_style_sheets_are_part_of_every_page(html: Path):
-    for name in pages_of_the_site():
-        page = (html / f"{name}.html").read_text(encoding="utf-8")
-        for file in ("house.css", "print.css", "scrolling_boxes.js"):
-            assert f"_static/{file}" in page, (name, file)

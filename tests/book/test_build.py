@@ -2,84 +2,25 @@
 
 import os
 import shutil
-import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-import yaml
 
-from tests.small_books import settings_of_the_book
+from tests.small_books import NOTEBOOK, ROOT, SmallBook, code_cell
 
-NOTEBOOK = """---
-jupytext:
-  text_representation: {extension: .md, format_name: myst}
-kernelspec: {display_name: Python 3, language: python, name: python3}
----
-"""
-ROOT = Path(__file__).resolve().parents[2]
 PAGE = "# A page\n\nSome words.\n"
 
 
-class SmallBook:
-    """A book of one page, ``chapters/page.md``, with the settings of the real one.
-
-    What takes long in a build and has nothing to do on such a page is left out.
-    """
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self.write("_config.yml", yaml.safe_dump(settings_of_the_book(ROOT)))
-        shutil.copytree(ROOT / "chapters" / "_static", folder / "chapters" / "_static")
-        (folder / "chapters" / "references.bib").touch()
-        self.write("_toc.yml", "format: jb-book\nroot: chapters/page\n")
-
-    def write(self, path: str, text: str) -> None:
-        file = self.folder / path
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(text, encoding="utf-8")
-
-    def build(self) -> subprocess.CompletedProcess[str]:
-        """Build with the flags of the Makefile."""
-        return self.make("book")
-
-    def is_up_to_date(self) -> bool:
-        """Whether make finds nothing to do for the book."""
-        return self.make("--question", "book").returncode == 0
-
-    def make(self, *arguments: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [
-                "make",
-                "-f",
-                str(ROOT / "Makefile"),
-                f"BIN={Path(sys.executable).parent}",
-                "INSTALLED=",
-                *arguments,
-            ],
-            cwd=self.folder,
-            env={**os.environ, "PYTHONPATH": f"{self.folder}{os.pathsep}{ROOT}"},
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-        )
-
-    @property
-    def page(self) -> str:
-        """The built page."""
-        html = self.folder / "_build" / "html" / "chapters" / "page.html"
-        return html.read_text(encoding="utf-8")
+def is_up_to_date(book: SmallBook) -> bool:
+    """Whether make finds nothing to do for the book."""
+    return book.make("--question", "book").returncode == 0
 
 
 @pytest.fixture
 def book(artefact: None, tmp_path: Path) -> SmallBook:
     return SmallBook(tmp_path)
-
-
-def code_cell(code: str) -> str:
-    return f"\n```{{code-cell}} ipython3\n{code}\n```\n"
 
 
 def test_every_broken_reference_is_named_and_fails_the_build_again_and_again(book):
@@ -125,8 +66,7 @@ def test_a_chapter_is_executed_again_only_when_it_or_its_code_changes(book):
     book.write("chapters/page.md", chapter)
 
     def executions() -> int:
-        done = book.build()
-        assert done.returncode == 0, done.stdout
+        book.built()
         return len(runs.read_text())
 
     assert executions() == 1
@@ -136,7 +76,7 @@ def test_a_chapter_is_executed_again_only_when_it_or_its_code_changes(book):
     assert executions() == 1
     book.write("solutions/inner.py", "WORD = 'second words'")
     assert executions() == 2
-    assert "second words" in book.page
+    assert "second words" in book.page()
 
 
 @contextmanager
@@ -151,10 +91,9 @@ def times_put_back(*paths: Path) -> Iterator[None]:
 def test_make_has_something_to_do_when_anything_is_new_and_not_otherwise(book):
     book.write("chapters/page.md", PAGE)
     book.write("solutions/deep/old.py", "")
-    assert not book.is_up_to_date()
-    done = book.build()
-    assert done.returncode == 0, done.stdout
-    assert book.is_up_to_date()
+    assert not is_up_to_date(book)
+    book.built()
+    assert is_up_to_date(book)
 
     for name in (
         *("_config.yml", "_toc.yml", "chapters/page.md", "chapters/_static/print.css"),
@@ -162,22 +101,22 @@ def test_make_has_something_to_do_when_anything_is_new_and_not_otherwise(book):
     ):
         with times_put_back(book.folder / name):
             (book.folder / name).touch()
-            assert not book.is_up_to_date(), name
-        assert book.is_up_to_date()
+            assert not is_up_to_date(book), name
+        assert is_up_to_date(book)
     old, new = (book.folder / "solutions" / "deep" / f"{n}.py" for n in ("old", "new"))
     with times_put_back(old.parent):
         aside = old.rename(book.folder / "aside")
-        assert not book.is_up_to_date()
+        assert not is_up_to_date(book)
         aside.rename(old)
-        assert book.is_up_to_date()
+        assert is_up_to_date(book)
         new.touch()
         os.utime(new, (1, 1))
-        assert not book.is_up_to_date()
+        assert not is_up_to_date(book)
         new.unlink()
     book.write("solutions/deep/__pycache__/old.pyc", "compiled by a run of the book")
-    assert book.is_up_to_date()
+    assert is_up_to_date(book)
     shutil.rmtree(book.folder / "_build" / "html")
-    assert not book.is_up_to_date()
+    assert not is_up_to_date(book)
 
 
 def test_a_build_that_failed_is_not_up_to_date_nor_one_during_which_something_changed(
@@ -185,9 +124,8 @@ def test_a_build_that_failed_is_not_up_to_date_nor_one_during_which_something_ch
 ):
     changes = "import pathlib\npathlib.Path('page.md').touch()"
     book.write("chapters/page.md", NOTEBOOK + PAGE + code_cell(changes))
-    done = book.build()
-    assert done.returncode == 0, done.stdout
-    assert not book.is_up_to_date()
+    book.built()
+    assert not is_up_to_date(book)
     book.write("chapters/page.md", PAGE + "{ref}`nowhere`\n")
     assert book.build().returncode != 0
-    assert not book.is_up_to_date()
+    assert not is_up_to_date(book)

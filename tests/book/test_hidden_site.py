@@ -23,7 +23,8 @@ from tools.packed_runtime import PACKAGES, runtime_files, write_pieces
 from tools.page_course import topics
 from tools.pyodide import PyodideMissing, hashes
 
-ALSO = ("seq2seq", "playground_dates", "playground_write")  # with torch or references
+# With torch, or with references that a page prints.
+ALSO = ("seq2seq", "playground_dates", "playground_digits", "playground_write")
 STARTS = 120_000  # milliseconds; for a machine that does other things as well
 TELLING = 25  # characters of a line without its blanks
 BASE64 = re.compile(rb"[A-Za-z0-9+/]{40,}={0,2}")

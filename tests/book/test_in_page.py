@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from string import printable
 from typing import Any
 
 import pytest
@@ -21,7 +22,6 @@ from solutions import simplified_attention as right
 from solutions import training
 from tests.book.playgrounds import Window
 from tests.suites import sweep
-from toolkit.book import CHAPTERS
 from tools import page_course
 
 CHAPTER = "simplified_attention"
@@ -447,19 +447,6 @@ def test_a_notebook_takes_the_answers_away(page: Page, tmp_path):
     assert "Args:" in solved["break_softmax"] or "Returns:" in solved["break_softmax"]
 
 
-def test_the_first_page_of_the_book_says_how_far_the_reader_is(
-    page: Page, context: BrowserContext, site: str
-):
-    assert check(page, "softmax", inspect.getsource(right.softmax))["score"] == "7"
-    first = context.new_page()
-    first.goto(f"{site}index.html")
-    link = first.locator(f'.map-title a[href$="{CHAPTER}.html"]')
-    expect(link).to_contain_text(re.compile(r"[1-5] of 5 exercises solved"))
-    lead = first.locator(".start-lead a").first
-    expect(lead).to_have_text(re.compile(r"^Continue: chapter [12], "))
-    first.close()
-
-
 def test_the_keyboard_is_enough_and_is_not_trapped(page: Page):
     name = "soft_lookup"
     place = editor(page, name)
@@ -486,22 +473,16 @@ def test_an_editor_comes_when_the_reader_moves_and_keeps_the_focus(
     page.context.close()
 
 
-def test_whatever_can_be_pressed_has_a_name_of_its_own(page: Page):
-    for menu in page.locator(".in-page-menu").all():
-        menu.evaluate("e => { e.open = true; }")
-    places = page.locator(".in-page-buttons button")
-    named = places.evaluate_all(
-        "all => all.map((b) => b.getAttribute('aria-label') ?? b.textContent.trim())"
-    )
-    assert len(named) == len(set(named)) > 50
-    assert {"Check: softmax", "Run: cell 3", "Edit: cell 3"} <= set(named)
-    for button, words in zip(places.all()[:8], named, strict=False):
-        assert button.text_content() in words  # who speaks what is seen presses it
-    for menu in page.locator(".in-page-menu").all():
-        menu.evaluate("e => { e.open = false; }")
-    groups = page.locator('.in-page [role="group"]:not([aria-label])')
-    assert groups.count() == 0
-    assert page.locator(".in-page-status:not([role=status])").count() == 0
+# With the space, and without what moves to another line.
+TYPED = printable[:95]
+
+
+def test_whatever_is_typed_stands_in_the_editor(page: Page):
+    editor(page, "soft_lookup").focus()
+    page.keyboard.press("Control+a")
+    page.keyboard.type(TYPED)
+    expect(editor(page, "soft_lookup")).to_have_text(TYPED)
+    press(page, "soft_lookup", "Reset")
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
@@ -516,15 +497,6 @@ def test_axe_finds_nothing_serious_in_an_exercise_at_work(page: Page, theme: str
     found = Axe().run(page, context=".in-page").response["violations"]
     serious = [rule for rule in found if rule["impact"] in ("serious", "critical")]
     assert [(r["id"], [n["html"] for n in r["nodes"]]) for r in serious] == []
-
-
-def test_a_phone_shows_it_without_a_page_that_scrolls_sideways(page: Page):
-    page.set_viewport_size({"width": 360, "height": 800})
-    wide = "document.documentElement.scrollWidth - window.innerWidth"
-    assert page.evaluate(wide) == 0
-    button = region(page, "softmax").get_by_role("button", name="Check")
-    assert button.bounding_box()["height"] >= 30
-    page.set_viewport_size({"width": 1280, "height": 800})
 
 
 def open_fresh(browser: Browser, address: str, **options: Any) -> Page:
@@ -548,15 +520,21 @@ def run_cell(region: Locator, button: str = "Run") -> str:
     return region.locator(".in-page-output").inner_text()
 
 
-NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:e[+-]?\d+)?")
+NUMBER = re.compile(r"(-?\d+(?:\.\d+)?(?:e[+-]?\d+)?)(%?)")
 
 
 def assert_alike(one: str, other: str) -> None:
-    """Two texts have the same words; numbers may differ by what machines round."""
+    """Two texts have the same words; numbers may differ by what machines round.
+
+    Of a hundred trials, that may turn out another way for one.
+    """
     one, other = (re.sub(r" at 0x\w+", "", text) for text in (one, other))
     assert NUMBER.sub("#", one) == NUMBER.sub("#", other)
-    numbers = [[float(number) for number in NUMBER.findall(t)] for t in (one, other)]
-    assert numbers[0] == pytest.approx(numbers[1], rel=0.02, abs=1e-9)
+    for (ours, sign), (theirs, _) in zip(
+        NUMBER.findall(one), NUMBER.findall(other), strict=True
+    ):
+        least = 1.0 if sign else 1e-9
+        assert float(ours) == pytest.approx(float(theirs), rel=0.02, abs=least)
 
 
 FORGET_NAMES = (
@@ -748,18 +726,6 @@ def test_cells_that_need_what_a_page_has_not_have_no_button(html: Path):
     assert b'class="in-page"' not in other.read_bytes()
 
 
-def test_regions_take_nothing_else_away_from_a_chapter(html: Path):
-    source = CHAPTERS / f"{CHAPTER}.md"
-    text = (html / "chapters" / f"{CHAPTER}.html").read_text(encoding="utf-8")
-    found = BeautifulSoup(text, "html.parser")
-    labels = re.findall(r"^:label: (.+)$", source.read_text(encoding="utf-8"), re.M)
-    assert len(labels) == 10  # each exercise and its solution
-    for label in labels:
-        place = found.find(id=label)
-        card = place is not None and place.find_parent(class_="in-page")
-        assert place is not None and bool(card) == label.startswith("exercise-"), label
-
-
 def test_without_javascript_the_page_reads_as_before(browser: Browser, address: str):
     page = open_fresh(browser, address, java_script_enabled=False)
     found = region(page, "softmax")
@@ -768,25 +734,6 @@ def test_without_javascript_the_page_reads_as_before(browser: Browser, address: 
     expect(found.get_by_text("check(softmax)")).to_be_visible()
     assert page.locator(".in-page button:visible, .in-page-bar:visible").count() == 0
     page.context.close()
-
-
-FULL = "Storage.prototype.setItem = () => { throw new Error('full'); }"
-FORBIDDEN = (
-    "Object.defineProperty(window, 'localStorage',"
-    " { get() { throw new DOMException('no', 'SecurityError'); } })"
-)
-
-
-@pytest.mark.parametrize("storage", [FULL, FORBIDDEN], ids=["full", "forbidden"])
-def test_it_is_said_when_the_browser_keeps_nothing(
-    browser: Browser, address: str, storage: str
-):
-    with browser.new_context() as context:
-        context.add_init_script(storage)
-        page = context.new_page()
-        page.goto(address)
-        write(page, "softmax", "mine = 1")
-        expect(page.locator(".kept-message")).to_contain_text("lost when you leave it")
 
 
 # An observer that comes later is told of what is in view after those of the page.

@@ -114,13 +114,6 @@ def test_links_to_chapters_count_what_is_solved(context, book):
     expect(mark.locator(".visually-hidden")).to_have_text(", 2 of 2 exercises solved")
 
 
-def test_another_tab_changes_the_counts(context, book):
-    page = opened(context, book)
-    keep(opened(context, book, "chapters/one"), "/softmax/v1", code="", best="1")
-    expect(page.locator(".solved-count").first).to_be_attached()
-    assert counts(page) == ["1. One 1/2", "One 1/2"]
-
-
 @pytest.mark.parametrize(
     ("solved", "words", "leads_to"),
     [
@@ -137,14 +130,6 @@ def test_the_start_page_goes_on_where_one_was(context, book, solved, words, lead
     expect(button).to_have_text(words)
     assert button.evaluate("a => a.href") == f"{book}chapters/{leads_to}.html"
     assert page.locator(".start-lead .solved-count").count() == 0
-
-
-def test_a_chapter_is_not_marked_for_the_end_key(context, book):
-    page = opened(context, book, "chapters/one")
-    page.keyboard.press("End")
-    page.wait_for_function("scrollY > 1000")
-    assert list(kept(page)) == [f"{MINE}-place"]
-    assert counts(page) == []
 
 
 def saved(page: Page, folder: Path) -> Path:
@@ -196,13 +181,7 @@ def test_all_work_goes_to_another_browser_and_nothing_there_is_lost(
 
 @pytest.mark.parametrize(
     "text",
-    [
-        "",
-        "no JSON",
-        "[]",
-        '{"cells": []}',
-        f'{{"book": "{MINE}", "kept": {{"x": {{}}}}}}',
-    ],
+    ["no JSON", '{"cells": []}', f'{{"book": "{MINE}", "kept": {{"x": {{}}}}}}'],
 )
 def test_a_file_without_work_is_refused(context, book, tmp_path: Path, text: str):
     file = tmp_path / "other.json"
@@ -234,7 +213,7 @@ def test_what_the_browser_does_not_take_lasts_as_long_as_the_page(
     assert entry == {"code": "1", "best": "1"}
 
 
-@pytest.mark.parametrize("text", ["{oops", "null", "7", '"text"'])
+@pytest.mark.parametrize("text", ["{oops", "7"])
 def test_what_cannot_be_read_is_put_aside(context, book, text: str):
     page = opened(context, book, "chapters/one")
     name = f"{MINE}/softmax/v1"

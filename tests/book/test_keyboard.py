@@ -1,31 +1,44 @@
-"""A walk through pages with the Tab key alone: what has the focus is on the screen, and
-one gets out again. That it has a ring is looked at in ``test_theme.py``.
+"""A walk through pages with the Tab key alone: what has the focus is on the screen and
+has a ring, and one gets out again.
 """
 
 import pytest
 from playwright.sync_api import Browser
 
 FOCUSED = """() => {
-  const e = document.activeElement;
+  const e = document.activeElement, style = getComputedStyle(e);
   if (e === document.body) return null;
   const { top, bottom, left, right } = e.getBoundingClientRect();
+  const marked = e.closest('summary, label, .form-control, .bd-search') ?? e;
+  const framed = getComputedStyle(e.closest(".cm-editor") ?? e);
+  const outline = framed.outlineStyle !== "none" && parseFloat(framed.outlineWidth) > 1;
+  const shadows = [style, getComputedStyle(marked)].map(one => one.boxShadow);
+  const reach = e.querySelector('.live-reach'); // the ring of a handle in a picture
+  if (reach) shadows.push(getComputedStyle(reach).stroke);
   return {
     name: e.getAttribute('aria-label') ?? e.textContent.trim(),
     seen: bottom > 0 && top < innerHeight && right > 0 && left < innerWidth,
+    ring: outline ? framed.outlineColor : shadows.join(),
   };
 }"""
+# Those of the focus and, on the accent itself, of what is written on it.
+RING_COLOURS = """() => ['--house-focus', '--house-on-accent'].map(name => {
+  const probe = document.body.appendChild(document.createElement('i'));
+  probe.style.color = `var(${name})`;
+  const colour = getComputedStyle(probe).color;
+  probe.remove();
+  return colour;
+})"""
 
 
 @pytest.mark.parametrize(
     ("name", "most"),
     [
         ("index", 50),
-        (
-            "chapters/simplified_attention",
-            240,
-        ),  # a Run button and its like for each cell
+        ("chapters/simplified_attention", 240),  # a Run button and its like a cell
         ("chapters/playground_dates", 70),
         ("chapters/playground_digits", 70),
+        ("chapters/playground_write", 70),
     ],
 )
 def test_tab_leads_through_a_page_and_out_again(
@@ -45,3 +58,5 @@ def test_tab_leads_through_a_page_and_out_again(
             stops.append(stop)
         assert most / 2 < len(stops) <= most
         assert [s for s in stops[1:] if not s["seen"]] == []  # the first one moves in
+        colours = tab.evaluate(RING_COLOURS)
+        assert [s for s in stops if not any(c in s["ring"] for c in colours)] == []

@@ -11,8 +11,6 @@ from tests.book.contents import ROOT
 from tests.book.pictures_alone import Open, centre, numbers
 from tools.live_pictures import projections
 
-WORDS = ("she", "visits", "the", "bank", "for")
-
 
 def chapter() -> dict:
     """What the cell of the chapter defines in which bank finds its meaning."""
@@ -73,21 +71,12 @@ def check(picture: Locator, token=(1, 1), last="money", turns=(0, 0, 0)) -> None
     of_y = [*found["output"], *filter(None, turns[2:])]
     np.testing.assert_allclose(told[2], of_y, atol=0.0051)
     says = picture.locator(".live-says").inner_text()
-    key = found["keys"][5]
-    product, score = found["query"] @ key, found["scores"][5]
-    np.testing.assert_allclose(
-        numbers(says),
-        [*found["query"], *key, product, 2, score, 100 * found["weights"][5]],
-        atol=0.51,
-    )
-    assert numbers(says)[-2] == pytest.approx(score, abs=0.0051)
+    assert numbers(says)[-2] == pytest.approx(found["scores"][5], abs=0.0051)
     assert f"score of “{last}”" in says
     for name, plane, point in [
         ("roles-token", "token", token),
         ("plane-query", "match", found["query"]),
-        ("plane-key.is-asking", "match", found["keys"][3]),
-        ("plane-key.is-last", "match", key),
-        ("roles-value.is-asking", "value", found["values"][3]),
+        ("plane-key.is-last", "match", found["keys"][5]),
         ("roles-value.is-last", "value", found["values"][5]),
         ("plane-output", "value", found["output"]),
     ]:
@@ -116,11 +105,9 @@ def drag(page: Page, knob: Locator, *places: tuple[float, float]) -> None:
     page.mouse.up()
 
 
-@pytest.mark.parametrize("width", [1280, 360])
-def test_tokens_and_projections_follow_the_mouse(width: int, opened: Open):
-    with opened("projections", width) as (page, picture):
+def test_tokens_and_projections_follow_the_mouse(opened: Open):
+    with opened("projections") as (page, picture):
         check(picture)
-        height = picture.bounding_box()["height"]
         token = picture.locator(".roles-token .live-reach")
         drag(page, token, at(picture, "token", (0, 0.5)), at(picture, "token", (-1, 1)))
         check(picture, (-1, 1))
@@ -141,8 +128,6 @@ def test_tokens_and_projections_follow_the_mouse(width: int, opened: Open):
         check(picture, (0, 0), "river", (90, -135, 180))
         page.mouse.click(*at(picture, "token", (0.5, -1.2)))
         check(picture, (0.5, -1.2), "river", (90, -135, 180))
-        if width == 1280:  # on a phone, the lines of text depend on the font
-            assert picture.bounding_box()["height"] == height
 
 
 def test_turning_queries_and_keys_alike_changes_no_weight(opened: Open):
@@ -178,40 +163,10 @@ def test_tokens_and_projections_follow_the_keys(opened: Open):
             assert numbers(knob.get_attribute("aria-valuetext")) == pytest.approx(token)
         knob = picture.get_by_role("slider", name="Turn of queries")
         knob.focus()
-        scrolled = page.evaluate("scrollY")
         for key, degrees in [
             *[("Shift+ArrowUp", 50), ("Shift+ArrowRight", 100), ("ArrowLeft", 95)],
-            *[("Shift+ArrowUp", 145), ("Shift+ArrowUp", -165), ("ArrowDown", -170)],
-            *[("ArrowDown", -175), ("ArrowDown", 180), ("Home", 0)],
+            *[("Shift+ArrowUp", 145), ("Shift+ArrowUp", -165), ("Home", 0)],
         ]:
             page.keyboard.press(key)
             check(picture, last="river", turns=(degrees, 0, 0))
             assert numbers(knob.get_attribute("aria-valuetext")) == [degrees]
-        assert page.evaluate("scrollY") == scrolled
-
-
-def test_a_token_follows_a_finger(opened: Open):
-    with opened("projections", 360, has_touch=True) as (page, picture):
-        page.touchscreen.tap(*at(picture, "token", (-1, 0.5)))
-        check(picture, (-1, 0.5))
-        finger = page.context.new_cdp_session(page)
-        for kind, points in [
-            ("touchStart", [(-1, 0.5)]),
-            *[("touchMove", [point]) for point in [(-0.5, 1), (0, 1.5)]],
-            ("touchEnd", []),
-        ]:
-            where = [
-                dict(zip("xy", at(picture, "token", point), strict=True))
-                for point in points
-            ]
-            finger.send(
-                "Input.dispatchTouchEvent", {"type": kind, "touchPoints": where}
-            )
-        check(picture, (0, 1.5))
-
-
-def test_what_can_be_dragged_is_as_large_as_a_finger_needs(opened: Open):
-    with opened("projections", 360) as (_, picture):
-        for reach in picture.locator(".live-reach").all():
-            box = reach.bounding_box()
-            assert min(box["width"], box["height"]) >= 24

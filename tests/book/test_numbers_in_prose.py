@@ -99,10 +99,10 @@ def test_what_cells_print_or_contain_is_supported():
 @pytest.mark.parametrize(
     "what, wrong",
     [
-        *[("steps", text) for text in ("251", "2,500", "fifty", "1.3 million", "25")],
-        *[("share", text) for text in ("95 %", "0.7", "eighty per cent")],
-        *[("loss", text) for text in ("0.34", "0.36", "0.3479", "-0.4", "3e-3")],
-        *[("ratio", text) for text in ("twice", "25 times", "half")],
+        *[("steps", text) for text in ("251", "fifty", "1.3 million")],
+        *[("share", text) for text in ("95 %", "eighty per cent")],
+        *[("loss", text) for text in ("0.34", "0.3479", "-0.4")],
+        *[("ratio", text) for text in ("twice", "25 times")],
     ],
 )
 def test_a_number_that_no_cell_prints_is_noticed(what: str, wrong: str):

@@ -1,21 +1,25 @@
 """Every page of the book as a reader's browser shows it."""
 
 import re
+from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 import pytest
+from bs4 import BeautifulSoup
 from playwright.sync_api import Browser, Response
 
 from tests.book.contents import ROOT, pages_of_the_book, pages_of_the_site
-from tests.book.visits import quiet, watched
+from tests.book.visits import come_late, watched
 from tests.suites import members, sweep
 from tools.formulas import typeset
+from tools.light_scripts import AT_ONCE
+from tools.page_head import LONGEST
 from tools.page_weight import sizes
 
-WIDTHS = (1280, 360)
+PHONE, LAPTOP = {"width": 360, "height": 800}, {"width": 1280, "height": 800}
 
 MEASURE = """() => {
   const content = document.querySelector('main');
@@ -48,23 +52,27 @@ LOAD_PICTURES = """async () => {
   pictures.forEach(picture => { picture.loading = 'eager'; });
   await Promise.allSettled(pictures.map(picture => picture.decode()));
 }"""
-# A long page is laid out part by part, and what is not laid out has no words.
-LAID_OUT = """() => {
-  const { dataset } = document.documentElement;
-  return !('arriving' in dataset) || 'arrived' in dataset;
-}"""
-OVERFLOW = "document.documentElement.scrollWidth - window.innerWidth"
+# How far the page scrolls sideways, and boxes that scroll down while one scrolls
+# down the page, when all is unfolded.
+FIT = """() => [
+  document.querySelectorAll('article details').forEach(e => { e.open = true; }),
+  document.documentElement.scrollWidth - window.innerWidth,
+  [...document.querySelectorAll('article *')].filter((e) =>
+    /auto|scroll/.test(getComputedStyle(e).overflowY)
+    && e.clientHeight && e.scrollHeight > e.clientHeight + 1).map(e => e.outerHTML),
+]"""
 
 
 @dataclass
 class Page:
     """What a browser saw of one page."""
 
-    complaints: list[str] = field(default_factory=list)
-    foreign: list[str] = field(default_factory=list)
-    overflow: dict[int, int] = field(default_factory=dict)
-    seen: dict = field(default_factory=dict)
-    files: dict[str, int] = field(default_factory=dict)  # bytes of what came at first
+    complaints: list[str]
+    foreign: list[str]
+    moved: list[list]
+    files: dict[str, int]  # bytes of what came at first
+    seen: dict
+    fits: list[list]  # on a phone, and on a laptop
 
 
 Visit = Callable[[str], Page]
@@ -76,42 +84,47 @@ def visit(readers_browser: Browser, site: str) -> Visit:
 
     @cache
     def visit(name: str) -> Page:
-        wide, narrow = ({"width": width, "height": 800} for width in WIDTHS)
+        answers: list[Response] = []
         with (
-            readers_browser.new_context(viewport=wide) as context,
+            readers_browser.new_context(viewport=PHONE) as context,
             watched(context, site) as watch,
         ):
-            answers: list[Response] = []
             context.on("response", lambda answer: answers.append(answer))
-            wait = quiet(context)
-            tab = context.new_page()
-            tab.goto(f"{site}{name}.html", wait_until="load")
-            wait(tab)
-            page = Page(watch.complaints, watch.foreign, files=sizes(answers))
+            tab, moved = come_late(context, f"{site}{name}.html")
+            files = sizes(answers)
             typeset(tab)
             tab.evaluate(LOAD_PICTURES)
-            tab.wait_for_function(LAID_OUT)
-            page.seen = tab.evaluate(MEASURE)
-            page.overflow[WIDTHS[0]] = tab.evaluate(OVERFLOW)
-            tab.set_viewport_size(narrow)
-            page.overflow[WIDTHS[1]] = tab.evaluate(OVERFLOW)
-        return page
+            seen = tab.evaluate(MEASURE)
+            fits = [tab.evaluate(FIT)]
+            tab.set_viewport_size(LAPTOP)
+            fits.append(tab.evaluate(FIT))
+        return Page(watch.complaints, watch.foreign, moved, files, seen, fits)
 
     return visit
 
 
-@pytest.fixture(params=members(pages_of_the_site()))
+@pytest.fixture(params=members(pages_of_the_book()))
 def page(request: pytest.FixtureRequest, visit: Visit) -> Page:
     """Each page in turn."""
     return visit(request.param)
 
 
-def test_a_page_loads_without_complaint(page: Page):
-    assert page.complaints == []
+def test_a_page_loads_without_complaint_and_asks_no_other_host(page: Page):
+    assert (page.complaints, page.foreign) == ([], [])
 
 
-def test_a_page_asks_no_other_host_for_anything(page: Page):
-    assert page.foreign == []
+def test_nothing_moves_however_late_scripts_and_pictures_come(page: Page):
+    assert page.moved == []
+
+
+# On a laptop the sidebars are there as well, and lines are wide.
+@pytest.mark.parametrize("name", ["index", "chapters/playground_digits"])
+def test_nothing_moves_on_a_laptop(name: str, readers_browser: Browser, site: str):
+    with readers_browser.new_context(viewport=LAPTOP, color_scheme="dark") as context:
+        tab, moved = come_late(context, f"{site}{name}.html")
+        assert moved == []
+        mode = "[localStorage.mode, document.documentElement.dataset.theme]"
+        assert tab.evaluate(mode) == ["auto", "dark"]
 
 
 def test_every_formula_is_typeset(page: Page):
@@ -127,8 +140,8 @@ def test_every_picture_loads_and_says_what_it_shows(page: Page):
     assert all(page.seen["figures"])
 
 
-def test_a_page_is_not_wider_than_the_screen(page: Page):
-    assert page.overflow == dict.fromkeys(WIDTHS, 0)
+def test_a_page_is_not_wider_than_the_screen_and_no_box_in_it_scrolls_down(page: Page):
+    assert page.fits == [[None, 0, []], [None, 0, []]]
 
 
 @sweep("name", pages_of_the_book())
@@ -168,7 +181,7 @@ def budget(name: str) -> int:
     return PLAYGROUND if name in WITH_A_MODEL else PAGE
 
 
-@sweep("name", pages_of_the_site())
+@sweep("name", pages_of_the_book())
 def test_a_page_keeps_to_its_budget(name: str, visit: Visit):
     files = visit(name).files
     assert sum(files.values()) <= budget(name), dict(
@@ -184,6 +197,34 @@ NOT_AT_FIRST = re.compile(
 @sweep("name", pages_of_the_book())
 def test_what_is_only_needed_later_is_loaded_later(name: str, visit: Visit):
     assert [file for file in visit(name).files if NOT_AT_FIRST.search(file)] == []
+
+
+@pytest.fixture(params=members(pages_of_the_site()))
+def markup(request: pytest.FixtureRequest, html: Path) -> tuple[str, BeautifulSoup]:
+    """Each page in turn, without a browser."""
+    text = (html / f"{request.param}.html").read_text(encoding="utf-8")
+    return request.param, BeautifulSoup(text, "html.parser")
+
+
+def test_a_page_has_one_title_one_description_and_each_id_once(markup):
+    name, page = markup
+    assert len(page.select('meta[name="viewport"]')) == 1
+    (title,) = page.select("head title")
+    halves = title.get_text().split(" — ")
+    assert len(set(halves)) == len(halves), title
+    if name in pages_of_the_book():
+        (about,) = page.select('head meta[name="description"]')
+        assert 20 < len(about["content"]) <= LONGEST
+        assert "$" not in about["content"]
+    ids = Counter(element["id"] for element in page.find_all(id=True))
+    assert [one for one, count in ids.items() if count > 1] == []
+
+
+def test_no_page_waits_for_a_script(markup):
+    name, page = markup
+    waits = [one["src"] for one in page.select("script[src]:not([defer])")]
+    if name != "search":
+        assert [address for address in waits if AT_ONCE not in address] == []
 
 
 ICONS = """async () => {
@@ -213,72 +254,3 @@ def test_icons_are_drawn_without_a_script_and_without_the_large_fonts(
             assert " 900 " in font
             assert "U+F002," in font.upper()  # the magnifier, in the small one
     assert [url for url in asked if "webfonts" in url] == []
-
-
-@pytest.mark.parametrize("served", [True, False], ids=["server", "file"])
-def test_search_finds_a_chapter(served: bool, browser: Browser, html: Path, site: str):
-    home = site if served else html.as_uri() + "/"
-    own = "http://127.0.0.1" if served else "file:///"
-    with browser.new_context() as context, watched(context, own) as page:
-        tab = context.new_page()
-        tab.goto(f"{home}chapters/preface.html", wait_until="load")
-        tab.keyboard.press("Control+k")
-        tab.keyboard.type("padding mask")
-        tab.keyboard.press("Enter")
-        tab.wait_for_url("**/search.html?q=padding**")
-        found = tab.locator("#search-results li a")
-        found.first.wait_for()
-        addresses = found.evaluate_all("all => all.map(link => link.href)")
-        assert any("chapters/masking.html" in address for address in addresses)
-        found.first.click()
-        tab.wait_for_selector("article h1")
-        assert "chapters/" in tab.url
-    assert (page.complaints, page.foreign) == ([], [])
-
-
-@pytest.mark.parametrize(
-    ("query", "chapters"),
-    [
-        ("causal mask", {"masking"}),
-        ("why divide by sqrt", {"scaling"}),
-        ("RoPE", {"glossary", "positional_encoding", "modern_attention"}),
-        ("MHA", {"multi_head"}),
-        ("beam sear", {"decoding"}),  # not yet all of it
-    ],
-)
-def test_the_best_answer_of_search_is_a_place_on_it(
-    query: str, chapters: set[str], browser: Browser, html: Path
-):
-    with browser.new_context() as context:
-        tab = context.new_page()
-        tab.goto(f"{(html / 'search.html').as_uri()}?q={query}")
-        best = tab.locator("#search-results li a").first
-        address = best.get_attribute("href")
-        assert address.partition(".html")[0].removeprefix("chapters/") in chapters
-        best.click()
-        tab.wait_for_selector("article h1")
-        place = address.partition("#")[2]
-        assert not place or tab.locator(f"article [id='{place}']").count() == 1
-
-
-def test_search_says_when_it_finds_nothing(browser: Browser, html: Path):
-    with browser.new_context() as context:
-        tab = context.new_page()
-        address = (html / "search.html").as_uri()
-        tab.goto(f"{address}?q=%3Cimg src=xyzzyq%3E")
-        tab.locator(".search-summary", has_text="finished").wait_for()
-        assert tab.locator("#search-results img").count() == 0
-        tab.goto(f"{address}?q=xyzzyq")
-        tab.locator(".search-summary", has_text="found nothing").wait_for()
-        assert tab.locator("#search-results li").count() == 0
-
-
-def test_the_root_is_a_page_and_sends_nobody_elsewhere(browser: Browser, site: str):
-    with browser.new_context() as context:
-        tab = context.new_page()
-        tab.goto(site)
-        assert tab.locator('meta[http-equiv="refresh"]').count() == 0
-        assert (
-            tab.locator("article h1").inner_text().startswith("Attention from Scratch")
-        )
-        assert tab.url == site

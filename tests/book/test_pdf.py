@@ -14,13 +14,6 @@ from pypdf import PdfReader
 from tests.book.contents import ROOT, pages_on_paper
 from tools.book_pdf import CannotPrint, book_as_one_page, main
 from tools.chromium import NAMES
-from tools.preview_picture import ALT, SUBTITLE
-
-BOOK = "Attention from Scratch"
-MARGIN, HEIGHT = 18 / 297, 841.92  # of a page: of its height; in points
-SPARSE = 0.6  # of a page is filled, or less
-# What moves the place at which text is drawn; Chromium writes one operator a line.
-MOVES = re.compile(rb"^(?:((?:-?[\d.]+ ){6})(cm|Tm)|([qQ]))$", re.MULTILINE)
 
 
 @pytest.fixture(scope="module")
@@ -59,72 +52,6 @@ def test_every_chapter_begins_where_the_contents_say(pdf: PdfReader, html: Path)
         assert title in begins
         assert f"{title} {begins[title]}" in contents
         assert title in pdf.pages[begins[title] - 1].extract_text().replace("\n", " ")
-
-
-def test_every_chapter_has_pages_of_text_below_its_title_and_above_their_number(
-    pdf: PdfReader,
-):
-    begins = bookmarks(pdf)
-    assert len(begins) == 1 + len(pages_on_paper())
-    assert len(pdf.pages) > 10 * len(begins)
-    ends = [*list(begins.values())[1:], len(pdf.pages) + 1]
-    for (title, first), next_one in zip(begins.items(), ends, strict=True):
-        # A page from the middle of each chapter: reading all would take half a minute.
-        number = (first + next_one - 1) // 2
-        text = pdf.pages[number - 1].extract_text()
-        assert len(text) > 200
-        assert f"\n{number}\n" in f"\n{text}\n"
-        assert text.startswith(f"{BOOK} {title}\n") == (title != "Contents")
-
-
-def test_the_cover_has_nothing_but_the_cover(pdf: PdfReader, page: str):
-    config = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))
-    lines = [BOOK, SUBTITLE, f"{config['author']}, {config['copyright']}"]
-    assert pdf.pages[0].extract_text().split("\n") == lines
-    only = SoupStrainer(class_="cover")
-    printed = BeautifulSoup(page, "html.parser", parse_only=only)
-    assert printed.select_one(".cover img")["alt"] == ALT
-
-
-Matrix = tuple[float, float, float, float, float, float]
-
-
-def product(first: Matrix, then: Matrix) -> Matrix:
-    """One change of coordinates after another, as PDF writes them."""
-    a, b, c, d, e, f = first
-    m, n, o, p, q, r = then
-    columns = (a * m + b * o, a * n + b * p, c * m + d * o, c * n + d * p)
-    return (*columns, e * m + f * o + q, e * n + f * p + r)
-
-
-def filled(content: bytes) -> float:
-    """How far down between its margins a page has text, from 0 to 1."""
-    now: Matrix = (1, 0, 0, 1, 0, 0)
-    kept, lowest = [], 0.0
-    for numbers, operator, saves in MOVES.findall(content):
-        if saves == b"q":
-            kept.append(now)
-        elif saves == b"Q":
-            now = kept.pop()
-        else:
-            moved = product(tuple(map(float, numbers.split())), now)
-            if operator == b"cm":
-                now = moved
-            else:
-                below_the_edge = 1 - moved[5] / HEIGHT
-                if below_the_edge < 1 - MARGIN:  # not the page's number
-                    lowest = max(lowest, below_the_edge)
-    return (lowest - MARGIN) / (1 - 2 * MARGIN)
-
-
-def test_pages_that_end_no_chapter_are_full(pdf: PdfReader):
-    ends = {first - 1 for first in bookmarks(pdf).values()} | {len(pdf.pages)}
-    sparse = [
-        number
-        for number, page in enumerate(pdf.pages, 1)
-        if number not in ends and filled(page.get_contents().get_data()) < SPARSE
-    ]
-    assert len(sparse) <= 3, sparse
 
 
 def test_every_link_leads_to_a_place_in_the_book_or_out(pdf: PdfReader):
@@ -203,16 +130,6 @@ def test_nothing_but_the_answers_of_a_quiz_stays_folded(small: Path):
     assert len(page.select("details")) == 4
     assert all(fold["class"] == ["mistake"] for fold in page.select("details[open]"))
     assert len(page.select("details[open]")) == 2
-
-
-def test_the_cover_takes_the_place_of_the_start_page(small: Path):
-    first = small / "html" / "c" / "one.html"
-    scene = '<figure class="attention-scene"></figure></article>'
-    first.write_text(first.read_text().replace("</article>", scene))
-    page = BeautifulSoup(book_as_one_page(small, small / "html"), "html.parser")
-    assert page.find(id="one") is None
-    assert page.find(id="two") is not None
-    assert [row.get_text() for row in page.select("nav a")] == ["Two000"]
 
 
 def test_solutions_come_last(small: Path):

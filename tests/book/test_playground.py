@@ -9,9 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-import torch.nn.functional as F
 from PIL import Image
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 from torch import nn
 
 from tests.book.playgrounds import (
@@ -32,8 +31,7 @@ from tests.suites import sweep
 from toolkit import datasets, images
 from toolkit.translator import START
 
-WITH_A_MODEL = ("playground_dates", "playground_digits")
-PAGES = (*WITH_A_MODEL, "playground_write")
+PAGES = ("playground_dates", "playground_digits", "playground_write")
 SAMPLES = 50
 ROUNDING = 1.0  # points of an exam that weights of 8 bits may cost, or win
 
@@ -138,16 +136,6 @@ def test_the_vision_transformer_computes_what_torch_computes(
     close([there["rollout"] for there in found], rollout)
 
 
-def test_the_erf_of_gelu_is_right_where_it_bends(window):
-    x = torch.linspace(-6, 6, 1001)
-    found = window.ask("playground_digits").evaluate(
-        "x => [...Playground.gelu({ rows: 1, columns: 1, data: new Float32Array(x) })"
-        ".data]",
-        x.tolist(),
-    )
-    torch.testing.assert_close(torch.tensor(found), F.gelu(x), rtol=0, atol=1e-6)
-
-
 # The same score as in the chapter
 
 
@@ -173,7 +161,10 @@ def test_the_model_passes_its_exam_with_nearly_the_chapters_score(
 
 
 def test_a_date_is_written_and_can_be_stepped_through(dates: Page):
-    dates.get_by_label("A date, as people write it").fill("July 4, 1984")
+    field = dates.get_by_label("A date, as people write it")
+    field.fill("2001. ma\u0301jus 5.")  # a letter and an accent, as some systems do
+    expect(dates.locator("#dates-result")).to_have_text("2001-05-05")
+    field.fill("July 4, 1984")
     expect(dates.locator("#dates-result")).to_have_text("1984-07-04")
     assert dates.get_by_role("radio", name=re.compile("position")).count() == 11
     dates.get_by_role("radio", name=re.compile("position 1:")).focus()
@@ -190,18 +181,6 @@ def test_a_date_is_written_and_can_be_stepped_through(dates: Page):
 def shares(page: Page, name: str) -> list[float]:
     cells = page.locator(f"#{name}-shares td:last-child").all_inner_texts()
     return [float(text.split()[0]) for text in cells]
-
-
-def test_a_higher_temperature_evens_the_probabilities_out(dates: Page):
-    slider = dates.get_by_role("slider", name="temperature")
-    cold = shares(dates, "dates")
-    slider.focus()
-    for _ in range(20):
-        dates.keyboard.press("ArrowRight")
-    expect(dates.locator("#dates-degrees")).to_have_text("3.0")
-    warm = shares(dates, "dates")
-    assert max(warm) < max(cold)
-    assert sum(warm) == pytest.approx(100, abs=1)
 
 
 def test_with_teacher_forcing_the_decoder_reads_what_it_is_told(dates: Page):
@@ -226,25 +205,17 @@ def test_a_character_without_an_id_is_named_and_the_last_answer_stays_in_grey(
     problem = dates.locator("#dates-problem")
     expect(problem).to_contain_text("no ids for “☀”, “Ж”")
     expect(problem).to_contain_text("what it wrote for “July 4, 1984”")
-    expect(problem).to_contain_text(", . 0–9 ;")  # and so on, with spaces to break at
-    assert max(map(len, problem.inner_text().split())) < 15
-    expect(result).to_be_visible()
     expect(result).to_have_text("1984-07-04")
-    assert GREY in answer.locator("> div").first.evaluate(
-        "e => getComputedStyle(e).filter"
-    )
+    look = "e => getComputedStyle(e).filter"
+    assert "grayscale" in answer.locator("> div").first.evaluate(look)
     field.fill("")
     expect(problem).to_contain_text("Type a date.")
     field.fill("3. Juli 2026")
     expect(problem).to_be_empty()
     expect(result).to_have_text("2026-07-03")
-    assert (
-        answer.locator("> div").first.evaluate("e => getComputedStyle(e).filter")
-        == "none"
-    )
+    assert answer.locator("> div").first.evaluate(look) == "none"
 
 
-GREY = "grayscale"
 DOUBTS = "lines => lines.map(([source, text]) => Playground.doubts(source, text))"
 
 
@@ -261,35 +232,14 @@ def test_no_right_answer_is_doubted_and_every_wrong_date_is(window: Window):
     assert all(computed(dates, DOUBTS, wrong))
 
 
-FORMATS_IN_ONE_TASK = """{
-  const { DateTimeFormat } = Intl;
-  globalThis.most = 0;
-  let made = 0;
-  Intl.DateTimeFormat = function (...options) {
-    setTimeout(() => { made = 0; }); // before the page's next task
-    most = Math.max(most, ++made);
-    return new DateTimeFormat(...options);
-  };
-}"""
-
-
-# On a slow processor, all of them together keep the page from answering for 0.1 s.
-def test_names_of_months_are_learned_one_language_after_the_other(
-    html: Path, browser: Browser
-):
-    with browser.new_context() as context:
-        page = context.new_page()
-        page.add_init_script(FORMATS_IN_ONE_TASK)
-        page.goto((html / "chapters" / "playground_dates.html").as_uri())
-        page.wait_for_selector(".playground.is-live")
-        assert page.evaluate("most") == 2
+YEARS = f"{datasets.FIRST_DAY.year} to {datasets.LAST_DAY.year}"
 
 
 @pytest.mark.parametrize(
     ("line", "answer", "why"),
     [
         ("July 3rd, 2026", "2026-04-03", "another month"),
-        ("July 4, 1776", "1976-07-04", "1930 to 2069, not 1776"),
+        ("July 4, 1776", "1976-07-04", f"{YEARS}, not 1776"),
         ("3. Juli 2026", "2026-07-13", "13 does not stand in the line"),
         ("3. Juli 2026", "2062-07-03", "2062 does not stand in the line"),
         ("30. Februar 2026", "2026-02-30", "no such day"),
@@ -304,28 +254,13 @@ def test_the_reason_for_a_doubt_is_given(
     assert any(why in doubt["why"] for doubt in found)
 
 
-def test_a_year_that_training_never_had_looks_doubtful(dates: Page):
-    dates.get_by_label("A date, as people write it").fill("July 4, 1776")
-    expect(dates.locator("#dates-doubts")).to_contain_text("1930 to 2069, not 1776")
-    doubted = dates.locator("#dates-result .is-doubted").all_inner_texts()
-    assert len(doubted) >= 4
-    dates.get_by_label("A date, as people write it").fill("July 4, 1984")
-    expect(dates.locator("#dates-doubts")).to_be_empty()
-
-
-def test_the_years_that_the_page_states_are_those_of_the_data(window: Window):
-    dates = window.ask("playground_dates")
-    years = f"{datasets.FIRST_DAY.year} to {datasets.LAST_DAY.year}"
-    expect(dates.locator(".playground-board")).to_contain_text(years)
-    assert (
-        years in computed(dates, DOUBTS, [["July 4, 1776", "1976-07-04"]])[0][0]["why"]
-    )
-
-
-def test_accents_count_however_they_are_typed(dates: Page):
+def test_a_doubtful_answer_is_marked_with_its_reason(dates: Page):
     field = dates.get_by_label("A date, as people write it")
-    field.fill("2001. ma\u0301jus 5.")  # a letter and an accent, as some systems do
-    expect(dates.locator("#dates-result")).to_have_text("2001-05-05")
+    field.fill("July 4, 1776")
+    expect(dates.locator("#dates-doubts")).to_contain_text(f"{YEARS}, not 1776")
+    assert dates.locator("#dates-result .is-doubted").count() >= 4
+    field.fill("July 4, 1984")
+    expect(dates.locator("#dates-doubts")).to_be_empty()
 
 
 def test_a_head_that_is_switched_off_changes_the_answer_of_the_others(dates: Page):
@@ -344,25 +279,14 @@ def test_a_head_that_is_switched_off_changes_the_answer_of_the_others(dates: Pag
 # A reader draws
 
 
-def oval(x: float, y: float, wide: float, high: float) -> list[tuple[float, float]]:
-    turns = np.linspace(-np.pi / 2, 1.5 * np.pi, 30)
-    return [(x + wide * np.cos(t), y + high * np.sin(t)) for t in turns]
+A_FOUR = [[(0.56, 0.16), (0.28, 0.62), (0.76, 0.62)], [(0.6, 0.4), (0.6, 0.88)]]
 
 
-DRAWN = {
-    0: [oval(0.5, 0.5, 0.22, 0.34)],
-    1: [[(0.38, 0.3), (0.5, 0.16), (0.5, 0.84)]],
-    4: [[(0.56, 0.16), (0.28, 0.62), (0.76, 0.62)], [(0.6, 0.4), (0.6, 0.88)]],
-    8: [oval(0.5, 0.31, 0.16, 0.16), oval(0.5, 0.66, 0.19, 0.19)],
-}
-
-
-@sweep("digit", DRAWN)
-def test_a_digit_that_is_drawn_with_the_pointer_is_recognised(digits, digit):
+def test_a_digit_that_is_drawn_with_the_pointer_is_recognised(digits: Page):
     canvas = digits.locator("#digits-canvas")
     canvas.scroll_into_view_if_needed()
     box = canvas.bounding_box()
-    for stroke in DRAWN[digit]:
+    for stroke in A_FOUR:
         for n, (x, y) in enumerate(stroke):
             digits.mouse.move(
                 box["x"] + x * box["width"], box["y"] + y * box["height"], steps=3
@@ -370,7 +294,7 @@ def test_a_digit_that_is_drawn_with_the_pointer_is_recognised(digits, digit):
             if n == 0:
                 digits.mouse.down()
         digits.mouse.up()
-    expect(digits.locator("#digits-result")).to_contain_text(f"says {digit} with")
+    expect(digits.locator("#digits-result")).to_contain_text("says 4 with")
 
 
 def test_a_finger_draws_and_does_not_move_the_page(html, browser):
@@ -398,6 +322,7 @@ def test_a_finger_draws_and_does_not_move_the_page(html, browser):
 def test_a_digit_is_drawn_with_the_keyboard_alone(digits: Page):
     digits.get_by_role("button", name="clear").click()
     expect(digits.locator("#digits-result")).to_contain_text("board is empty")
+    assert "%" not in digits.locator("#digits-shares").inner_text()
     digits.locator("#digits-canvas").focus()
     slanted = ["ArrowUp", "ArrowRight"] * 2
     for key in [
@@ -411,16 +336,6 @@ def test_a_digit_is_drawn_with_the_keyboard_alone(digits: Page):
     expect(digits.locator("#digits-result")).to_contain_text("board is empty")
     digits.keyboard.press("Tab")  # the board does not hold the focus
     assert digits.evaluate("document.activeElement.id") != "digits-canvas"
-
-
-def test_an_empty_board_shows_no_answer(digits: Page):
-    table = digits.locator("#digits-shares")
-    assert "%" in table.inner_text()
-    digits.get_by_role("button", name="clear").click()
-    expect(digits.locator("#digits-result")).to_contain_text("board is empty")
-    assert "%" not in table.inner_text()
-    assert table.locator(".is-largest").count() == 0
-    assert table.locator("tr").count() == 10  # nothing below moves
 
 
 @sweep("theme", ["light", "dark"])
@@ -441,16 +356,6 @@ def test_the_darkest_square_is_the_one_read_most_in_every_theme(window, theme):
     assert light[int(np.argmin(weights))] == max(light)
 
 
-def test_without_positions_the_order_of_the_patches_does_not_matter(digits: Page):
-    digits.get_by_label("leave the positions out").check()
-    before = shares(digits, "digits")
-    digits.get_by_role("button", name="shuffle").click()
-    assert shares(digits, "digits") == pytest.approx(before, abs=0.11)
-    expect(digits.locator("#digits-result")).to_contain_text("patches shuffled")
-    digits.get_by_label("leave the positions out").uncheck()
-    assert shares(digits, "digits") != pytest.approx(before, abs=0.11)
-
-
 def test_a_patch_is_taken_out(digits: Page):
     before = shares(digits, "digits")
     digits.get_by_role("radio", name=re.compile("^row 2 column 2")).focus()
@@ -467,13 +372,10 @@ def test_a_patch_is_taken_out(digits: Page):
 # What goes wrong is said
 
 
-@pytest.mark.parametrize("name", WITH_A_MODEL)
-@sweep("way", BROKEN)
-def test_weights_that_do_not_fit_stop_the_page_with_a_message(
-    html, only_window, name, way
-):
-    weights, expected = broken_weights(html, name.removeprefix("playground_"), way)
-    page = only_window.visit(name, live=False, weights=weights)
+@pytest.mark.parametrize("way", BROKEN)
+def test_weights_that_do_not_fit_stop_the_page_with_a_message(html, only_window, way):
+    weights, expected = broken_weights(html, "dates", way)
+    page = only_window.visit("playground_dates", live=False, weights=weights)
     message = page.locator(".playground-message")
     expect(message).to_be_visible()
     expect(message).to_contain_text(expected)
@@ -488,76 +390,3 @@ def test_without_javascript_the_page_says_what_it_needs(window_without_scripts, 
 
 
 # Everybody can use it
-
-UNNAMED = """() => [...document.querySelectorAll(
-  '.playground :is(input, textarea, select, button, canvas, progress:not([hidden]))'
-)].filter((control) => !(
-  control.labels?.[0]?.innerText.trim() || control.ariaLabel || control.innerText.trim()
-)).map((control) => control.outerHTML)"""
-NO_FOCUS_RING = """() => [...document.querySelectorAll(
-  '.playground :is(input, textarea, select, button, canvas)'
-)].filter((control) => {
-  if (control.disabled || !control.checkVisibility()) return false;
-  control.focus({ focusVisible: true });
-  return parseFloat(getComputedStyle(control).outlineWidth) < 2;
-}).map((control) => control.outerHTML)"""
-
-
-@sweep("theme", ["light", "dark"])
-@pytest.mark.parametrize("name", PAGES)
-def test_every_control_has_a_name_and_a_visible_focus(window, name, theme):
-    page = window.visit(name, theme=theme)
-    assert page.evaluate(UNNAMED) == []
-    assert page.evaluate(NO_FOCUS_RING) == []
-
-
-PHONE = (360, 640)
-WIDER = """() => [...document.querySelectorAll('.playground *')].filter(e =>
-  e.checkVisibility() && e.getBoundingClientRect().right > innerWidth
-).map(e => e.outerHTML)"""
-
-
-@pytest.mark.parametrize("name", PAGES)
-def test_a_phone_shows_the_whole_playground(window, name):
-    page = window.visit(name, size=PHONE)
-    assert page.evaluate(WIDER) == []
-
-
-@pytest.mark.parametrize("character", ["3", "W", " "])
-def test_a_long_line_without_a_gap_fits_a_phone(window, character):
-    page = window.visit("playground_dates", size=PHONE)
-    page.locator("#dates-source").fill(character * 80)
-    for kind in ("encoder", "cross"):
-        page.locator(f"[name=dates-kind][value={kind}]").check()
-        assert page.evaluate(WIDER) == []
-        assert page.evaluate("document.documentElement.scrollWidth") == 360
-
-
-PLACE_BELOW = """async () => {
-  for (let n = 0; n < 3; n++) {
-    await new Promise(done => requestAnimationFrame(done));
-  }
-  return document.querySelector('#what-to-try').getBoundingClientRect().top;
-}"""
-
-
-@pytest.mark.parametrize("size", [(1440, 900), (800, 1000), (360, 640)])
-@pytest.mark.parametrize("name", WITH_A_MODEL)
-def test_nothing_below_moves_when_the_model_arrives(window, name, size):
-    held = []
-    # The page may count as loaded only when its model is.
-    page = window.visit(
-        name,
-        size=size,
-        live=False,
-        until="domcontentloaded",
-        weights=lambda route: held.append(route),
-    )
-    page.locator(".playground").scroll_into_view_if_needed()
-    expect(page.locator(".playground-message")).to_contain_text("Loading")
-    while not held:
-        page.wait_for_timeout(20)
-    before = page.evaluate(PLACE_BELOW)
-    held[0].continue_()
-    page.wait_for_selector(".playground.is-live")
-    assert page.evaluate(PLACE_BELOW) == pytest.approx(before, abs=1)

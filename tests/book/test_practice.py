@@ -1,7 +1,6 @@
 """Practice in a browser: cards are dealt, answered, and come back when they are due."""
 
 import json
-from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Page
@@ -105,8 +104,3 @@ def test_the_page_for_practice_has_cards_of_opened_chapters_alone(
         start(page)
         answer(page)
         assert page.evaluate("Object.keys(Practice.chapters)") == [CHAPTER]
-
-
-def test_what_was_kept_for_the_next_build_is_not_published(html: Path):
-    assert list((html / "_static" / "practice").glob("*.js"))
-    assert not list(html.rglob("*.pt"))

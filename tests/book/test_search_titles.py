@@ -97,6 +97,9 @@ def test_the_name_of_an_exercise_finds_it(ranking: Page):
     [
         ("causal mask", 3, "chapters/masking.html#boolean-masks"),
         ("perplexity", 3, "chapters/glossary.html#term-perplexity"),
+        ("why divide by sqrt", 3, "chapters/scaling.html"),
+        ("MHA", 3, "chapters/multi_head.html"),
+        ("beam sear", 3, "chapters/decoding.html"),  # not yet all of it
         ("nan", 2, MASKED),
         ("why does my model output nan", 2, MASKED),
     ],
@@ -104,7 +107,7 @@ def test_the_name_of_an_exercise_finds_it(ranking: Page):
 def test_a_term_or_a_symptom_finds_what_explains_it(
     query: str, among: int, place: str, ranking: Page
 ):
-    assert place in ranking.evaluate(FIND, query)[:among]
+    assert any(place in found for found in ranking.evaluate(FIND, query)[:among])
 
 
 def test_pages_for_teachers_come_after_those_for_readers(ranking: Page):

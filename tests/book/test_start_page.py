@@ -10,10 +10,10 @@ import pytest
 import torch
 from bs4 import BeautifulSoup
 from myst_nb.core.read import read_myst_markdown_notebook
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser, Page, expect
 
 from autograder.check import examine_here
-from autograder.exercise import find_topic, load_topic, topic_names
+from autograder.exercise import find_topic, topic_names
 from tests.book.contents import ROOT
 from toolkit import book
 from tools.attention_scene import FEATURES, LAST, OPENING, VECTORS, attend
@@ -103,24 +103,6 @@ def test_every_word_can_be_the_query_by_keyboard(words: tuple[str, ...], page: P
     assert sorted(asked) == list(range(len(words)))
 
 
-def test_the_ambiguous_word_changes_its_meaning_with_the_last_one(page: Page):
-    says = page.locator(".scene-says")
-    assert "finance is the largest" in says.inner_text()
-    page.get_by_text("river", exact=True).first.click()
-    assert "water is the largest" in says.inner_text()
-
-
-def test_the_picture_moves_unless_a_reader_wants_none(browser: Browser, site: str):
-    for motion, moves in (("reduce", False), ("no-preference", True)):
-        with browser.new_context(reduced_motion=motion) as context:
-            page = context.new_page()
-            page.goto(f"{site}index.html", wait_until="load")
-            seconds = page.locator(".scene-lines path").first.evaluate(
-                "path => getComputedStyle(path).transitionDuration"
-            )
-        assert any(float(s.rstrip(" s")) > 0 for s in seconds.split(",")) == moves
-
-
 def test_without_javascript_there_is_a_still_picture(browser: Browser, site: str):
     with browser.new_context(java_script_enabled=False) as context:
         page = context.new_page()
@@ -157,16 +139,6 @@ def test_the_mistake_gets_the_report_that_a_reader_gets(soup: BeautifulSoup):
         assert case.title in shown
 
 
-def test_hundreds_of_mistakes_are_known(soup: BeautifulSoup):
-    known = sum(
-        len(topic.mistakes(exercise))
-        for topic in map(load_topic, topic_names())
-        for exercise in topic.exercises
-    )
-    assert known > 500
-    assert "hundreds of ways" in " ".join(soup.get_text(" ").split())
-
-
 def test_the_map_shows_all_but_the_pages_of_a_guide_and_what_is_built_there(
     soup: BeautifulSoup, html: Path
 ):
@@ -192,40 +164,9 @@ def test_the_map_shows_all_but_the_pages_of_a_guide_and_what_is_built_there(
 
 def test_three_ways_to_begin(page: Page, site: str):
     links = page.locator(".start-lead a")
-    assert links.all_inner_texts() == [
-        "Start with chapter 1", "Solve a first exercise", "Play with a language model",
-    ]  # fmt: skip
+    expect(links).to_have_count(3)
     for link in links.evaluate_all("all => all.map(link => link.href)"):
         page.goto(link)
         assert page.locator("article h1").is_visible()
         if "#" in link:
             assert page.locator(f"#{link.partition('#')[2]}").is_visible()
-
-
-def test_on_a_phone_last_words_stay_together_and_text_clear_of_the_scene(page: Page):
-    page.set_viewport_size({"width": 360, "height": 740})
-    last = page.locator(".scene-last label").evaluate_all(
-        "all => all.map(e => e.getBoundingClientRect().top)"
-    )
-    assert len(last) == 2
-    assert last[0] == last[1]
-    scene = page.locator(".attention-scene").bounding_box()
-    about = page.locator(".start-about-scene").bounding_box()
-    assert about["y"] - scene["y"] - scene["height"] >= 12
-
-
-def test_nothing_is_cut_off_on_a_phone(page: Page):
-    for width in (320, 360, 1440):
-        page.set_viewport_size({"width": width, "height": 800})
-        assert page.evaluate("document.documentElement.scrollWidth") <= width
-        words = page.locator(".scene-key, .scene-queries span")
-        boxes = words.evaluate_all(
-            "all => all.map(e => [e.scrollWidth, e.clientWidth])"
-        )
-        assert all(inner <= outer for inner, outer in boxes if outer)
-        places = page.locator(".scene-key").evaluate_all(
-            "all => all.map(e => e.getBoundingClientRect())"
-            ".map(box => [box.left, box.right])"
-        )
-        for (_, right), (left, _) in zip(places, places[1:], strict=False):
-            assert right <= left

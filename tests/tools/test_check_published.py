@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 import yaml
 
-from toolkit import book
 from tools import check_published
 
 PAGE = (
@@ -80,14 +79,3 @@ def test_a_page_with_only_its_frame_is_named(folder: Path, address: str, capsys)
 def test_contents_that_name_nothing_are_no_success(folder: Path, address: str, capsys):
     (folder / "_toc.yml").write_text("format: jb-book\n")
     assert check_published.main([address]) == 1
-
-
-def test_the_pages_are_those_of_the_contents(root: Path):
-    toc = yaml.safe_load((root / "_toc.yml").read_text(encoding="utf-8"))
-    chapters = [
-        page["file"]
-        for part in toc["parts"]
-        for chapter in part["chapters"]
-        for page in (chapter, *chapter.get("sections", []))
-    ]
-    assert book.pages(root / "_toc.yml") == [toc["root"], *chapters]

@@ -14,7 +14,6 @@ from docutils import nodes
 from sphinx.application import Sphinx
 
 from tests.small_books import build_pages
-from tools import command_reference
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -78,12 +77,3 @@ def test_the_page_is_read_again_when_a_command_changes(app: Sphinx):
     read = {Path(app.srcdir, file).resolve() for file in page}
     commands = ROOT / "autograder" / "commands"
     assert {*commands.glob("*.py"), ROOT / "autograder" / "__main__.py"} <= read
-
-
-def test_the_usage_is_as_wide_as_the_page_whatever_the_terminal(monkeypatch):
-    monkeypatch.setenv("COLUMNS", "30")
-    narrow = list(command_reference.commands())
-    monkeypatch.setenv("COLUMNS", "300")
-    assert list(command_reference.commands()) == narrow
-    lines = [line for command in narrow for line in command.usage.splitlines()]
-    assert max(map(len, lines)) <= command_reference.WIDTH

@@ -63,7 +63,3 @@ def test_names_in_code_are_coloured_where_they_are_the_programs_own():
         *[("value", "values")],
         *[("value", "values"), ("query", "query")],
     ]
-
-
-def test_code_without_symbols_has_none():
-    assert TAG.findall(highlight(CODE, PythonLexer(), FewerElements())) == []

@@ -59,35 +59,6 @@ def test_a_figure_becomes_one_for_light_pages_and_one_for_dark(tmp_path: Path):
     assert light.read_text() != dark.read_text()
 
 
-def test_a_picture_of_another_format_is_copied_whatever_lies_beside_it(tmp_path: Path):
-    (tmp_path / "_images").mkdir()
-    (tmp_path / "_images" / "a.webp").touch()
-    images = {"x/1.gif": "a.gif"}
-    app = SimpleNamespace(builder=SimpleNamespace(images=images), outdir=tmp_path)
-    assert list(leave_out_originals(app)) == []
-    assert images == {"x/1.gif": "a.gif"}
-
-
-@pytest.mark.parametrize(
-    "tag",
-    [
-        '<img src="data:image/png;base64,AA">',
-        '<img loading="eager" src="a.png">',
-        "<img alt='no source'>",
-    ],
-)
-def test_other_pictures_stay_as_they_are(tag: str, tmp_path: Path):
-    assert with_lazy_pictures(tag, {}, tmp_path) == tag
-
-
-def test_a_size_that_was_given_stays(tmp_path: Path):
-    tag = '<img src="a.gif" style="width: 50%">'
-    Image.new("L", (70, 30)).save(tmp_path / "a.gif")
-    found = with_lazy_pictures(tag, {"a.gif": tmp_path / "a.gif"}, tmp_path)
-    assert 'loading="lazy"' in found
-    assert "height=" not in found
-
-
 @pytest.mark.parametrize(
     ("attributes", "expected"),
     [

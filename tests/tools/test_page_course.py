@@ -36,13 +36,6 @@ def test_hints_in_a_page_name_the_section_that_hints_in_a_notebook_name(
     assert [where_to_read(name) for name in names] == expected
 
 
-def test_pages_carry_headings_of_chapters_and_no_text():
-    chapter = (
-        "# A\n\nText.\n\n```{code-cell}\n# a comment\n```\n## B\n:label: exercise-f\n"
-    )
-    assert page_course.outline(chapter) == "# A\n## B\n:label: exercise-f\n"
-
-
 WITHOUT_TORCH = """
 import sys
 from autograder.without_torch import Standins

@@ -2,8 +2,8 @@
 
 import os
 import sys
-import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from PIL import Image
@@ -12,17 +12,13 @@ from sphinx.errors import ExtensionError
 from sphinx.util.docutils import docutils_namespace
 
 from tools import parallel_writing
+from tools.parallel_writing import Pages
 
 PAGES = ("index", "a", "b", "c", "d")
 
 
-def built(
-    folder: Path, *extensions: str, fails: str = ""
-) -> tuple[dict[str, str], set[int]]:
-    """The pages and names of pictures of a small book, and who wrote them.
-
-    One page may fail, before "index", which comes last, is handed out.
-    """
+def built(folder: Path, *extensions: str) -> tuple[dict[str, str], set[int]]:
+    """The pages and names of pictures of a small book, and who wrote them."""
     source, out = folder / "source", folder / "out"
     writers = folder / "writers"
     source.mkdir(parents=True)
@@ -52,16 +48,7 @@ def built(
         def sign(app, pagename, templatename, context, doctree):
             if doctree is not None:
                 (writers / str(os.getpid())).touch()
-            if pagename == fails:
-                (folder / "failed").touch()
-                raise ValueError("no such page")
 
-        def wait(app, doctree, docname):
-            while fails and docname == "index" and not (folder / "failed").exists():
-                time.sleep(0.01)
-            time.sleep(0.2 if fails else 0)  # its process has told of it
-
-        app.connect("doctree-resolved", wait)
         app.connect("html-page-context", sign)
         app.build()
     found = {f"{name}.html": (out / f"{name}.html").read_text() for name in PAGES}
@@ -80,15 +67,11 @@ def test_pages_of_several_processes_are_those_of_one(tmp_path, monkeypatch):
     assert {f"{name}.webp" for name in PAGES} == {n for n in one if "html" not in n}
 
 
-def test_one_processor_has_nobody_to_share_with(tmp_path, monkeypatch):
-    monkeypatch.setattr(parallel_writing, "processors", lambda: 1)
-    assert built(tmp_path, "tools.parallel_writing")[1] == {os.getpid()}
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="only Linux forks safely")
-def test_a_page_that_another_process_could_not_write_fails_the_build(
-    tmp_path, monkeypatch
-):
-    monkeypatch.setattr(parallel_writing, "processors", lambda: 2)
-    with pytest.raises(ExtensionError, match=r"not written: b\.html"):
-        built(tmp_path, "tools.parallel_writing", fails="b")
+def test_a_page_that_another_process_could_not_write_fails_the_build(tmp_path):
+    builder = SimpleNamespace(format="html", get_outfilename=lambda n: tmp_path / n)
+    app, pages = SimpleNamespace(builder=builder), Pages()
+    for name in ("a", "b"):
+        pages.note(app, None, name)
+    (tmp_path / "a").touch()
+    with pytest.raises(ExtensionError, match="not written: b;"):
+        pages.look(app, None)

@@ -34,12 +34,6 @@ def test_a_file_with_one_other_bit_is_refused(named):
         pyodide.read(EXPECTED)
 
 
-def test_a_file_that_is_not_there_is_named(named):
-    (named / "one").unlink()
-    with pytest.raises(PyodideMissing, match="has no one$"):
-        pyodide.read(EXPECTED)
-
-
 def test_without_a_folder_and_a_carrier_one_line_says_so(monkeypatch):
     monkeypatch.delenv("PYODIDE", raising=False)
     monkeypatch.setattr(pyodide, "CARRIER", "no-such-package")

@@ -6,7 +6,6 @@ import pytest
 from bs4 import BeautifulSoup
 
 from tests.small_books import build_pages
-from tools.reading_time import exercise_minutes, in_hours, time_needed
 
 CONTENTS = """\
 # Book
@@ -70,28 +69,3 @@ def test_words_of_prose_and_minutes_of_exercises_make_the_time(html: Path):
 def test_only_numbered_chapters_have_a_time(html: Path):
     for name in ("index", "words"):
         assert page(html, name).select(".reading-time") == []
-
-
-@pytest.mark.parametrize(
-    ("words", "minutes", "line"),
-    [
-        (0, 0, "About 5 minutes to read."),
-        (4400, 0, "About 20 minutes to read."),
-        (4600, 60, "About 25 minutes to read, and about 60 minutes for the exercises."),
-    ],
-)
-def test_times_are_rounded_to_five_minutes(words: int, minutes: int, line: str):
-    assert time_needed(words, minutes) == line
-
-
-def test_minutes_are_those_of_tasks_alone():
-    text = "★☆☆ · 5 minutes. A\nIt takes ★☆☆ · 7 minutes.\n★★☆ · 20 minutes. B\n"
-    assert exercise_minutes(text) == 25
-
-
-@pytest.mark.parametrize(
-    ("minutes", "words"),
-    [(89, "about 89 minutes"), (90, "about 1.5 hours"), (240, "about 4 hours")],
-)
-def test_many_minutes_become_hours(minutes: int, words: str):
-    assert in_hours(minutes) == words

@@ -3,7 +3,6 @@
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
-import pytest
 from bs4 import BeautifulSoup
 
 from tests.small_books import build_pages
@@ -47,9 +46,8 @@ def links(page: Path) -> list:
     return soup.select("p.report-problem a")
 
 
-@pytest.mark.parametrize("url", [PLACEHOLDER, "", "https://gitlab.com/someone/course"])
-def test_without_a_public_repository_there_is_no_link(tmp_path: Path, url: str):
-    html = build(tmp_path, url)
+def test_without_a_public_repository_there_is_no_link(tmp_path: Path):
+    html = build(tmp_path, PLACEHOLDER)
     assert [links(html / f"{name}.html") for name in PAGES] == [[], []]
 
 
@@ -61,9 +59,6 @@ def test_every_section_has_a_link_that_names_it(tmp_path: Path):
     assert words == [f"Report a problem in “{title}”" for title in titles]
     for link, title in zip(found, titles, strict=True):
         section = link.find_parent("section")
-        heading = section.find(["h2", "h3"])
-        assert heading.get_text().startswith(title)
-        assert link.parent["class"] == ["report-problem", "noprint"]
         address = urlsplit(link["href"])
         assert f"{address.scheme}://{address.netloc}{address.path}" == (
             "https://github.com/someone/a.course/issues/new"
@@ -72,10 +67,5 @@ def test_every_section_has_a_link_that_names_it(tmp_path: Path):
         assert fields["title"] == f"Softmax & co: {title}"
         assert "chapters/one" in fields["body"]
         assert f"{title} (#{section['id']})" in fields["body"]
-
-
-def test_a_page_without_sections_has_one_link(tmp_path: Path):
-    html = build(tmp_path, "https://github.com/someone/course")
-    (link,) = links(html / "index.html")
-    fields = parse_qs(urlsplit(link["href"]).query)
-    assert fields["title"] == ["Preface"]
+    (link,) = links(html / "index.html")  # which has no sections
+    assert parse_qs(urlsplit(link["href"]).query)["title"] == ["Preface"]

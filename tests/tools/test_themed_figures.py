@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 from PIL import Image
 
 from toolkit import figures
-from tools.themed_figures import DARK_PAGE, HOUSE, is_figure, on_dark, themed
+from tools.themed_figures import DARK_PAGE, HOUSE, on_dark, themed
 
 IMAGE = re.compile(r'<image\b[^>]*href="data:image/(?:png|webp);base64,([^"]*)"[^>]*>')
 INKS = [*figures.SERIES, figures.QUERY, figures.KEY, figures.VALUE]
@@ -99,27 +99,6 @@ def test_zero_in_a_heat_map_is_the_page(house_style):
     assert np.array_equal(bar, pixels_in(svg)[1])
 
 
-def test_a_map_of_quantities_is_bright_where_it_is_large_on_a_dark_page(house_style):
-    figure, ax = plt.subplots()
-    ax.imshow(np.linspace(0, 1, 81).reshape(9, 9), cmap=figures.QUANTITY_MAP)
-    svg = drawn(figure)
-    (light,), (dark,) = (pixels_in(themed(svg, dark)) for dark in (False, True))
-    small, large = light.min(axis=2) > 250, light.max(axis=2) < 60
-    assert small.any() and large.any()
-    assert dark[small].max() < 60 < 150 < dark[large].min()
-
-
-def test_greys_are_left_to_images(root: Path):
-    """Nothing tells a grey map from a photograph, so it would stay on white paper."""
-    grey = re.compile(r"cmap=[\"'](?:Greys|gray|binary)")
-    chapters = (root / "chapters").glob("*.md")
-    assert {
-        chapter.stem
-        for chapter in chapters
-        if grey.search(chapter.read_text(encoding="utf-8"))
-    } <= {"vit_patches", "vision_transformer"}
-
-
 def test_a_photograph_stays_as_it_is(house_style):
     figure, (left, right) = plt.subplots(1, 2)
     left.imshow(np.random.default_rng(0).random((9, 9, 3)))
@@ -158,18 +137,3 @@ def test_every_colour_of_a_figure_is_another_on_dark_pages(house_style):
     lines = r"stroke: #000000|fill: #000000"
     assert re.search(lines, light)
     assert not re.search(lines, dark)
-
-
-@pytest.mark.parametrize("dark", [False, True])
-def test_a_figure_has_the_size_of_its_pixels_and_no_background(house_style, dark):
-    figure, _ = plt.subplots(figsize=(figures.WIDTH, 3))
-    svg = themed(drawn(figure), dark)
-    assert re.search(r'<svg[^>]* width="1050" height="450"', svg)
-    assert 'id="figure_1"' in svg
-    outer = re.search(r'id="figure_1"(.*?)id="axes_1"', svg, re.DOTALL)[1]
-    assert "<path" not in outer
-
-
-def test_only_drawings_of_matplotlib_are_figures(house_style):
-    assert is_figure(drawn(plt.figure()))
-    assert not is_figure('<svg xmlns="http://www.w3.org/2000/svg"/>')
