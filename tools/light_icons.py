@@ -1,9 +1,9 @@
-"""Sphinx extension: icons in a font of a few kilobytes.
+"""Icons in a font of a few kilobytes.
 
 The theme's fonts for icons have thousands of them, in 300 KB; pages draw about twenty.
-When all pages are written, a style sheet that they load says which characters come from
-a small font, which stands in it. The theme's fonts are still named by the theme's style
-sheet, so an icon that was overlooked here is only slower: a browser then asks for them.
+So the style sheet of all pages (``light_styles.py``) says which characters come from a
+small font, which stands in it. The theme's fonts are still named by the theme's rules,
+so an icon that was overlooked here is only slower: a browser then asks for them.
 """
 
 from __future__ import annotations
@@ -15,17 +15,13 @@ from pathlib import Path
 from typing import NamedTuple
 
 from fontTools.ttLib import TTFont
-from sphinx.application import Sphinx
 
 from tools.subset_font import subset_font
 
-SHEET = "icons.css"  # in the static files
-THEME = "styles/pydata-sphinx-theme.css"  # which has the rules of all icons
+THEME = "styles/pydata-sphinx-theme.css"  # which names the fonts
 FACE = re.compile(r"@font-face\s*\{([^}]*)\}")
 FILE = re.compile(r"url\(([^)]*\.ttf)\)")
 SOURCE = re.compile(r"src:[^;}]*;?")
-RULE = re.compile(r"([^{}]+)\{([^{}]*)\}")
-NAME = re.compile(r"\bfa-[\w-]+")
 # Characters of private use, written as codes or as they are.
 CODE = re.compile(r"\\([ef][0-9a-f]{3})\b", re.IGNORECASE)
 CHARACTER = re.compile("[\ue000-\uf8ff]")
@@ -38,47 +34,16 @@ class Face(NamedTuple):
     file: Path
 
 
-def setup(app: Sphinx) -> dict[str, bool]:
-    """Register with Sphinx."""
-    app.add_css_file(SHEET)
-    app.connect("build-finished", write_icons)
-    return {"parallel_read_safe": True, "parallel_write_safe": True}
+def small_fonts(css: str, static: Path) -> str:
+    """Rules for the icons that a style sheet draws, with the fonts for them.
 
-
-def write_icons(app: Sphinx, exception: Exception | None) -> None:
-    """Write the style sheet with the icons that pages, scripts and styles name."""
-    if exception or app.builder.format != "html":
-        return
-    static = Path(app.outdir) / "_static"
-    theme = static / THEME
-    css = theme.read_text(encoding="utf-8")
-    icons = icons_in(css, names_in_use(Path(app.outdir)))
-    for sheet in static.glob("**/*.css"):
-        if sheet not in (theme, static / SHEET):
-            icons |= codes(sheet.read_text(encoding="utf-8"))
-    rules = [small_face(face, icons) for face in faces(css, theme.parent)]
-    (static / SHEET).write_text("\n".join(filter(None, rules)), encoding="utf-8")
-
-
-def names_in_use(folder: Path) -> set[str]:
-    """The classes of icons in pages and in the scripts that all pages load."""
-    pages = [*folder.glob("*.html"), *folder.glob("chapters/**/*.html")]
-    scripts = [*folder.glob("_static/*.js"), *folder.glob("_static/scripts/*.js")]
-    return {
-        name
-        for file in (*pages, *scripts)
-        for name in NAME.findall(file.read_text(encoding="utf-8"))
-    }
-
-
-def icons_in(css: str, names: set[str]) -> set[int]:
-    """Characters that a style sheet draws for these classes, or whatever has none."""
-    icons = set()
-    for selector, declarations in RULE.findall(css):
-        of_rule = set(NAME.findall(selector))
-        if not of_rule or of_rule & names:
-            icons |= codes(declarations)
-    return icons
+    Args:
+        css: the rules that some page can use.
+        static: the folder with the theme's style sheet.
+    """
+    theme, icons = static / THEME, codes(css)
+    named = faces(theme.read_text(encoding="utf-8"), theme.parent)
+    return "\n".join(filter(None, (small_face(face, icons) for face in named)))
 
 
 def codes(css: str) -> set[int]:

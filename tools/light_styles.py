@@ -17,6 +17,7 @@ from urllib.parse import urlsplit
 
 from sphinx.application import Sphinx
 
+from tools.light_icons import small_fonts
 from tools.used_styles import names_in_page, used_rules, words_in_script
 
 SHEET = "book.css"  # in the static files
@@ -54,6 +55,7 @@ def lighten(app: Sphinx, exception: Exception | None) -> None:
     if not shared:
         return
     css = merged(shared, folder / "_static", names_in_use(pages.values(), folder))
+    css += f"\n{small_fonts(css, folder / '_static')}"
     (folder / "_static" / SHEET).write_text(css, encoding="utf-8")
     version = f"{zlib.crc32(css.encode()):08x}"
     for file in linked:

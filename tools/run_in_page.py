@@ -34,7 +34,6 @@ from autograder.release.stubs import defined_name
 from tools.exercise_card import additions, task_above
 from tools.exercise_notebooks import FOLDER as NOTEBOOKS
 from tools.exercise_notebooks import chapter_of
-from tools.in_page_bar import add_bar
 from tools.packed_runtime import (
     released_files,
     runtime_files,
@@ -59,6 +58,11 @@ ELSEWHERE = """\
 <p class="exercise-elsewhere noprint">This exercise needs PyTorch, which no page can
 run: solve it in the <a href="{}" download>notebook of this chapter</a>.</p>
 """
+# Below the title of a chapter, from the beginning: a script only changes its number.
+BAR = """\
+<p class="in-page-bar noprint pst-js-only"><span class="in-page-progress">0 of {}
+exercises solved</span></p>
+"""
 
 
 class Region(nodes.General, nodes.Element):
@@ -68,11 +72,10 @@ class Region(nodes.General, nodes.Element):
 def setup(app: Sphinx) -> dict[str, bool]:
     """Register with Sphinx, after those that write notebooks and hide solutions."""
     app.setup_extension("tools.exercise_notebooks")
-    app.setup_extension("tools.in_page_bar")
     app.setup_extension("tools.kept_work")
     app.setup_extension("sphinx_exercise")  # has the option hide_solutions
     app.add_node(Region, html=(_open_region, _close_region), latex=(_nothing, _nothing))
-    app.add_config_value("in_page_runs", False, "html", bool)
+    app.add_config_value("in_page_runs", False, "env", bool)
     app.connect("config-inited", find_runtime)
     app.connect("builder-inited", write_runtime)
     app.connect("env-purge-doc", forget)
@@ -102,8 +105,11 @@ def mark_cells(app: Sphinx, doctree: nodes.document) -> None:
             place = cell.parent.index(cell) + 2  # below the check
             cell.parent.insert(place, nodes.raw("", line, format="html"))
     if here:
-        exercises(app.env)[chapter] = mark_exercises(doctree, here)
-        add_bar(doctree, len(exercises(app.env)[chapter]))
+        marked = exercises(app.env)[chapter] = mark_exercises(doctree, here)
+        title = next(doctree.findall(nodes.title))
+        if app.config.in_page_runs and marked:
+            bar = nodes.raw("", BAR.format(len(marked)), format="html")
+            title.parent.insert(title.parent.index(title) + 1, bar)
         mark_demonstrations(doctree)
 
 

@@ -7,6 +7,7 @@ from types import SimpleNamespace
 import pytest
 from bs4 import BeautifulSoup
 
+from tools.light_icons import THEME as ICONS
 from tools.light_styles import SHEET, lighten
 
 HEAD = """<!doctype html><html><head>
@@ -41,6 +42,8 @@ def site(tmp_path: Path) -> Path:
     (static / "common.css").write_text(".plain { color: blue }\n")
     (static / "own.css").write_text(".own { color: black }\n")
     (static / "paper.css").write_text(".paper { color: black }\n")
+    (static / ICONS).parent.mkdir()
+    (static / ICONS).touch()
     (static / "page.js").write_text("p.classList.add('late')")
     (tmp_path / "chapters").mkdir()
     pages = {"index": ("", "plain"), "search": ("", "a"), "chapters/one": (OWN, "own")}
@@ -51,9 +54,9 @@ def site(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def finish(site: Path, exception: Exception | None = None) -> None:
+def finish(site: Path) -> None:
     app = SimpleNamespace(outdir=str(site), builder=SimpleNamespace(format="html"))
-    lighten(app, exception)
+    lighten(app, None)
 
 
 def sheets(page: Path) -> list[str]:
@@ -109,18 +112,3 @@ def test_a_page_that_is_written_again_brings_its_rules_back(site: Path):
     assert sheets(site / "chapters" / "one.html")[0] == f"../_static/{SHEET}"
     # Whoever has kept the old sheet asks for the new one.
     assert (site / "index.html").read_text() != before
-
-
-def test_sheets_that_are_no_longer_shared_come_back(site: Path):
-    finish(site)
-    page = HEAD.format(up="../", own=OWN, word="x").replace("common.css", "own.css")
-    (site / "chapters" / "one.html").write_text(page)
-    finish(site)
-    assert "_static/common.css" in sheets(site / "index.html")
-    assert "../_static/common.css" not in sheets(site / "chapters" / "one.html")
-
-
-def test_a_failed_build_is_left_alone(site: Path):
-    before = (site / "index.html").read_text()
-    finish(site, RuntimeError("no"))
-    assert (site / "index.html").read_text() == before
