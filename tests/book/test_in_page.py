@@ -492,7 +492,7 @@ def test_axe_finds_nothing_serious_in_an_exercise_at_work(page: Page, theme: str
     write(page, "attend", "pass")
     wrong = "def softmax(scores):\n    return scores  # a note\n"
     check(page, "softmax", wrong)
-    press(page, "softmax", "Stuck?")
+    region(page, "softmax").get_by_role("button", name=re.compile("tuck")).click()
     found = Axe().run(page, context=".in-page").response["violations"]
     serious = [rule for rule in found if rule["impact"] in ("serious", "critical")]
     assert [(r["id"], [n["html"] for n in r["nodes"]]) for r in serious] == []
@@ -640,9 +640,6 @@ def test_what_a_cell_draws_takes_the_place_of_the_books_figure(on_disk: Page):
     assert theirs and drawn.get_attribute("alt") == theirs
     expect(first.locator("figure img.only-light")).not_to_be_visible()
     expect(caption).to_be_visible()
-    first.get_by_role("button", name=re.compile("^Reset")).click()
-    expect(drawn).to_have_count(0)
-    expect(first.locator("figure img.only-light")).to_be_visible()
 
 
 def test_a_book_on_a_disk_checks_exercises_without_a_network(on_disk: Page):
