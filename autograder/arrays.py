@@ -1,4 +1,4 @@
-"""Helpers for cases that only need NumPy: sizes, memory layouts and measures."""
+"""Helpers for cases that only need NumPy: sizes and measures."""
 
 from __future__ import annotations
 
@@ -12,14 +12,6 @@ import numpy as np
 def different(rng: np.random.Generator, count: int, low: int, high: int) -> list[int]:
     """Whole numbers from low to high, all different, so that none can be confused."""
     return [int(n) for n in rng.choice(np.arange(low, high + 1), count, replace=False)]
-
-
-def strided(array: np.ndarray) -> np.ndarray:
-    """The same values in every second place, along each axis, of a larger array."""
-    larger = np.zeros([2 * size for size in array.shape])
-    every_second = (slice(None, None, 2),) * array.ndim
-    larger[every_second] = array
-    return larger[every_second]
 
 
 def peak_bytes(function: Callable[..., Any], *arguments: Any) -> tuple[Any, int]:

@@ -57,14 +57,6 @@ def _values_of(salt: int, name: str, shape: tuple[int, ...], scale: float) -> Te
     return torch.from_numpy(np.asarray(scale * own.standard_normal(shape)))
 
 
-def strided(x: Tensor) -> Tensor:
-    """The same values in every second place of the last two dimensions of more."""
-    *leading, rows, columns = x.shape
-    larger = x.new_zeros(*leading, 2 * rows, 2 * columns)
-    larger[..., ::2, ::2] = x
-    return larger[..., ::2, ::2]
-
-
 def gradients(result: Tensor, *inputs: Tensor) -> list[Tensor]:
     """Gradients of a fixed mixture of the entries of ``result``; zero if none."""
     if not (isinstance(result, Tensor) and result.requires_grad):

@@ -252,7 +252,7 @@ def _not_yet(report: Report) -> str:
     """How many tests showed nothing yet, in words; empty if all did."""
     later = sum(case.at_grading for case in report.cases)
     open_ = sum(not case.passed and not case.judged for case in report.cases) - later
-    parts = [f"{open_} not looked at yet"] if open_ else []
+    parts = [f"{open_} not judged yet"] if open_ else []
     if later:
         parts.append(f"{later} {'is' if later == 1 else 'are'} judged at grading")
     return ", ".join(parts)
@@ -262,7 +262,7 @@ def _table(caption: str, cases: Sequence[CaseReport]) -> str:
     marks = {
         "passed": "✓ passes",
         "failed": "✗ fails",
-        "not yet": "– not looked at yet",
+        "not yet": "– not judged yet",
     }
     rows = "".join(
         f"<tr class='{_state(case).replace(' ', '-')}'>"

@@ -203,6 +203,8 @@ def _parts(value: Any) -> Iterator[Any]:
         case CodeType():
             yield from (value.co_code, value.co_names, value.co_varnames)
             yield from (value.co_freevars, value.co_exceptiontable, value.co_consts)
+        case FunctionType(hooked=True):  # torch wraps ``step`` of the first optimiser
+            yield from _parts(value.__wrapped__)
         case FunctionType() | type() | ModuleType() if not _is_ours(value):
             yield from (_module_of(value), getattr(value, "__qualname__", ""))
             library = sys.modules.get(_module_of(value).partition(".")[0])

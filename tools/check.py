@@ -48,8 +48,9 @@ class Subject:
         named = set(re.split(r"\W+", test.partition("[")[2]))
         if not named & {self.topic, self.exercise}:
             return False
-        others = set(load_topic(self.topic).exercises) - {self.exercise}
-        return not self.exercise or self.exercise in named or not named & others
+        if not self.exercise or self.exercise in named:
+            return True
+        return not named & set(load_topic(self.topic).exercises)
 
 
 class Unknown(Exception):
@@ -69,7 +70,8 @@ def subject_of(name: str) -> Subject:
     if path.suffix and not path.is_file():
         raise Unknown(f"There is no file {name}.")
     topic = path.stem.removeprefix("test_") if path.suffix else name
-    if topic in topic_names() or (ROOT / "chapters" / f"{topic}.md").is_file():
+    own = files_of(topic)
+    if own and (not path.suffix or path.resolve() in own):
         return of_topic(topic)
     if path.suffix:
         return of_file(path)
@@ -82,15 +84,23 @@ def subject_of(name: str) -> Subject:
     )
 
 
-def of_topic(topic: str, exercise: str = "") -> Subject:
-    """A topic with the tests for it; those of its page are left out for an exercise."""
-    own = [ROOT / "tests" / "solutions" / f"test_{topic}.py"]
-    python = [
+def files_of(topic: str) -> list[Path]:
+    """The files of a chapter or another page of the book, its tests last."""
+    named = [
+        ROOT / "chapters" / f"{topic}.md",
         ROOT / "solutions" / f"{topic}.py",
         ROOT / "solutions" / "mistakes" / f"{topic}.py",
         ROOT / "autograder" / "exercises" / f"{topic}.py",
         ROOT / "tests" / "alternatives" / f"{topic}.py",
+        ROOT / "tests" / "solutions" / f"test_{topic}.py",
     ]
+    return [file for file in named if file.is_file()]
+
+
+def of_topic(topic: str, exercise: str = "") -> Subject:
+    """A topic with the tests for it; those of its page are left out for an exercise."""
+    python = [file for file in files_of(topic) if file.suffix == ".py"]
+    own = [file for file in python if file.name == f"test_{topic}.py"]
     through_all = [  # without those of the project as a whole, in tests/ itself
         file
         for file in sorted((ROOT / "tests").glob("*/**/test_*.py"))
@@ -98,8 +108,8 @@ def of_topic(topic: str, exercise: str = "") -> Subject:
         and not (exercise and needs_pages(file))
     ]
     return Subject(
-        files=tuple(file for file in own + python if file.is_file()),
-        tests=tuple(file for file in own + through_all if file.is_file()),
+        files=tuple(python),
+        tests=tuple(own + through_all),
         topic=topic,
         exercise=exercise,
     )

@@ -27,6 +27,7 @@ from sphinx.config import Config
 from sphinx.environment import BuildEnvironment
 from sphinx.errors import ExtensionError
 
+from autograder.book import chapter_names
 from autograder.model_trial import PLACES
 from autograder.page_cells import names_made
 from autograder.parsing import without_docstrings
@@ -237,7 +238,10 @@ def write_runtime(app: Sphinx) -> None:
 def write_chapters(app: Sphinx, builder: Builder) -> None:
     """Write which exercises the chapters have, for links that lead to them."""
     if builder.format == "html" and app.config.in_page_runs:
-        listed = json.dumps(exercises(app.env), sort_keys=True)
+        known = exercises(app.env)
+        in_order = [name for name in chapter_names() if name in known]
+        others = sorted(known.keys() - set(in_order))
+        listed = json.dumps({name: known[name] for name in in_order + others})
         text = f"(globalThis.InPage ??= {{}}).chapters = {listed};\n"
         folder = Path(app.outdir) / "_static" / FOLDER
         folder.mkdir(parents=True, exist_ok=True)

@@ -42,7 +42,7 @@ BRIGHT = ("#CC79A7", "#56B4E9", "#E69F00")
 # with this exponent, a number can still be read in each cell of a heat map.
 SOFTER = 0.92
 
-LARGE, QUALITY = 40_000, 85  # bytes of a photograph; of WebP
+LARGE, QUALITY = 40_000, 70  # bytes of a photograph; of WebP
 ROUNDING = 2  # of 255, by which the colours of a heat map may be off its scale
 
 COLOUR = re.compile(r"#[0-9a-fA-F]{6}\b")
@@ -127,7 +127,7 @@ def _lighten_photograph(image: Element) -> None:
     """Compress a large image as photographs are; a heat map needs its exact colours."""
     pixels = _pixels(image)
     if len(image.get(HREF)) > LARGE and dark_heat_map(pixels) is None:
-        _embed(image, pixels, "webp", quality=QUALITY)
+        _embed(image, pixels, "webp", quality=QUALITY, method=6)
 
 
 def _darken_heat_map(image: Element) -> None:

@@ -35,7 +35,7 @@ FACTORS = {  # that are told by name
 }
 RETURNED = "Your result"
 KIND = "{} has the right values, but they are {}, and {} are asked for."
-LOST = "In some places it is infinite or NaN besides."
+LOST = "In other places it is infinite or NaN, which has another cause."
 FOLLOWS = "Other differences may follow from that."
 
 IN_A_TUPLE = (

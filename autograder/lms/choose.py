@@ -6,14 +6,13 @@ taken as it is: grading says why it gets nothing.
 
 from __future__ import annotations
 
-import contextlib
 import re
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from autograder.exercise import load_topic
+from autograder.exercise import load_topic, topic_names
 from autograder.files import Unusable
 from autograder.lms.archives import (
     MAX_MEMBERS,
@@ -95,17 +94,24 @@ def _rank(content: bytes, chapter: str, file: Upload) -> tuple[Any, ...]:
     """How likely a notebook is the one to take; the likeliest is least.
 
     Raises:
-        ValueError: it is the notebook of another chapter.
+        ValueError: it is the notebook of another chapter; one that cannot be read is
+            if its name says so.
     """
     holds, blank = False, False
-    with contextlib.suppress(Unusable):
+    title = _NOTEBOOK.sub("", PurePosixPath(file.inner).name)
+    words = re.sub(r"[- ]", "_", title.casefold())
+    unlike = chapter not in words
+    try:
         data = parse_notebook(content)
+    except Unusable:
+        others = [name for name in topic_names() if unlike and name in words]
+        if others:
+            raise ValueError(f"is named after another chapter, {others[0]}") from None
+    else:
         if other := other_chapter(data, chapter):
             raise ValueError(f"is the notebook of another chapter, {other}")
         blank = is_untouched(data)
         holds = chapter_of(data, Path()) == chapter or _answers_some(content, chapter)
-    title = _NOTEBOOK.sub("", PurePosixPath(file.inner).name)
-    unlike = chapter not in re.sub(r"[- ]", "_", title.casefold())
     return (not holds, blank, -file.named.upload, unlike, len(title), file.inner)
 
 

@@ -302,7 +302,7 @@ def pairs_swapped():
     the text, and so does what they stand for."""
 
 
-@edit(bpe_decode, "range(256)", "range(257)")
+@edit(bpe_decode, "range(256)]", "range(256)] + [b'']")
 def merges_from_257():
     """You took id 257 for the first merge. It is 256, the number after the last byte,
     so every merge comes out as the one before it."""

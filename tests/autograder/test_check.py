@@ -86,7 +86,8 @@ def test_a_notebook_shows_what_is_wrong_beside_the_expected_and_the_points():
     cells = run(
         "import numpy as np\nfrom autograder.check import check",
         "def attend(q, X):\n"
-        "    a = np.exp(X @ q); a /= a.sum()\n    return a @ X, a\ncheck(attend)",
+        "    a = np.exp(X @ q / len(X) ** 0.5); a /= a.sum()\n    return a @ X, a\n"
+        "check(attend)",
     )
     shown, points = cells[1].outputs
     page = shown.data["text/html"]

@@ -61,9 +61,7 @@ KNOWN: dict[str, dict[str, Known]] = {
         "1,000 tokens": Known(1_000, "given in the question of the quiz"),
         "1,000 ln 20": Known(1_000, "given in the question of the quiz"),
         "1,500 tokens": Known(1_500, "given in the question of the quiz"),
-        "half as many tokens again": Known(
-            1_500 / 1_000 - 1, "the question of the quiz"
-        ),
+        "50% more tokens": Known(100 * (1_500 / 1_000 - 1), "the question of the quiz"),
         "2,996": Known(1_000 * log(20), "the question of the quiz"),
         "3,727": Known(1_500 * log(12), "the question of the quiz"),
         "1,500 ln 12": Known(1_500, "given in the question of the quiz"),

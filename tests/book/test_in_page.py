@@ -492,7 +492,7 @@ def test_axe_finds_nothing_serious_in_an_exercise_at_work(page: Page, theme: str
     write(page, "attend", "pass")
     wrong = "def softmax(scores):\n    return scores  # a note\n"
     check(page, "softmax", wrong)
-    press(page, "softmax", "Stuck?")
+    page.get_by_role("button", name=re.compile("^Stuck")).first.click()
     found = Axe().run(page, context=".in-page").response["violations"]
     serious = [rule for rule in found if rule["impact"] in ("serious", "critical")]
     assert [(r["id"], [n["html"] for n in r["nodes"]]) for r in serious] == []
@@ -527,7 +527,7 @@ def assert_alike(one: str, other: str) -> None:
 
     Of a hundred trials, that may turn out another way for one.
     """
-    one, other = (re.sub(r" at 0x\w+", "", text) for text in (one, other))
+    one, other = (re.sub(r" at 0x\w+| +$", "", t, flags=re.M) for t in (one, other))
     assert NUMBER.sub("#", one) == NUMBER.sub("#", other)
     for (ours, sign), (theirs, _) in zip(
         NUMBER.findall(one), NUMBER.findall(other), strict=True
@@ -640,9 +640,6 @@ def test_what_a_cell_draws_takes_the_place_of_the_books_figure(on_disk: Page):
     assert theirs and drawn.get_attribute("alt") == theirs
     expect(first.locator("figure img.only-light")).not_to_be_visible()
     expect(caption).to_be_visible()
-    first.get_by_role("button", name=re.compile("^Reset")).click()
-    expect(drawn).to_have_count(0)
-    expect(first.locator("figure img.only-light")).to_be_visible()
 
 
 def test_a_book_on_a_disk_checks_exercises_without_a_network(on_disk: Page):

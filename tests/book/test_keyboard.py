@@ -34,7 +34,7 @@ RING_COLOURS = """() => ['--house-focus', '--house-on-accent'].map(name => {
 @pytest.mark.parametrize(
     ("name", "most"),
     [
-        ("index", 50),
+        ("index", 52),
         ("chapters/simplified_attention", 240),  # a Run button and its like a cell
         ("chapters/playground_dates", 70),
         ("chapters/playground_digits", 70),

@@ -54,6 +54,7 @@ def build(folder: Path, page: str) -> str:
             ["tools.quiz"],
             complaints=complaints,
             html_static_path=[static],
+            html_js_files=["elements.js"],  # as Jupyter Book loads all of them
         )
         return complaints.getvalue()
 

@@ -98,9 +98,11 @@ def test_the_code_of_a_figure_is_a_button_below_its_caption(wide: Page):
 
 @pytest.mark.parametrize("width", [1440, 1280, 1200, 390])
 def test_an_aside_stands_beside_the_text_or_below_what_it_belongs_to(
-    width: int, opened: Open
+    width: int, tab: Page, site: str
 ):
-    page = opened("chapters/simplified_attention.html", width, "light")
+    page = tab.context.new_page()
+    page.set_viewport_size({"width": width, "height": 900})
+    page.goto(f"{site}chapters/simplified_attention.html", wait_until="load")
     note = page.locator("aside.margin").first
     above, below = (
         note.locator(f"xpath={way}-sibling::p[1]").bounding_box()
@@ -116,6 +118,7 @@ def test_an_aside_stands_beside_the_text_or_below_what_it_belongs_to(
         assert sections["height"] > 200  # they stay in sight
     else:
         assert box["y"] + box["height"] <= below["y"]
+    page.close()
 
 
 ALL_HAVE_EXCERPTS = """() => {

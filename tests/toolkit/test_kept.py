@@ -140,3 +140,14 @@ def test_different_values_have_different_names(folder):
 def test_what_cannot_be_told_from_others_is_refused(folder):
     with pytest.raises(TypeError, match="generator"):
         files_of(run, (i for i in range(3)))
+
+
+def test_the_first_use_of_an_optimiser_changes_nothing(folder):
+    class Halving(torch.optim.Optimizer):
+        def step(self):
+            for parameter in self.param_groups[0]["params"]:
+                parameter.data /= 2
+
+    unused = files_of(run, Halving)
+    Halving([torch.zeros(1)], {})
+    assert files_of(run, Halving) == unused

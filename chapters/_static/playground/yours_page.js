@@ -90,7 +90,7 @@
       });
       part("blocks").replaceChildren(...items);
       const count = [...own.keys()].filter((name) => !refused.has(name)).length;
-      const next = data.blocks.find((name) => exercises.has(name) && !own.has(name));
+      const next = [...exercises.keys()].find((name) => !own.has(name)); // as in the book
       part("count").replaceChildren(`${count} of ${data.blocks.length} are yours.`);
       if (next) {
         part("count").append(" Next: ", link(next));

@@ -99,7 +99,7 @@ def test_an_answer_that_waits_for_somebody_to_type_was_begun(examined, solved):
     report = examined(solved(softmax=asks))
     softmax = next(e for e in report["exercises"] if e["name"] == "softmax")
     assert softmax["score"] == 0
-    assert "input() and debuggers wait" in softmax["message"]
+    assert "in your line 2, `return float(input(" in softmax["cases"][0]["message"]
 
 
 @sweep("role", ["above", "below"])

@@ -270,23 +270,26 @@ def test_what_is_no_archive_is_one_line(run, tmp_path, content):
 
 
 def test_content_decides_of_which_chapter_a_notebook_is(run):
-    """Whatever it is called; one that cannot be read is taken as it is."""
+    """Whatever it is called; the name counts where the content cannot be read."""
     files = {
         f"doejane_12345_1_{TOPIC}.ipynb": notebook("attention_rollout"),
         "doejane_12345_2_hw9.ipynb": notebook("softmax", "unrelated"),
         "doejane_12346_3_masking.ipynb": notebook(chapter=TOPIC),
         f"mullerjorg_12347_4_{TOPIC}.ipynb": notebook(chapter="masking"),
         "neverned_12348_5_masking.ipynb": "no JSON",
+        "neverned_12348_6_hw9.ipynb": "no JSON either",
     }
     _, told, found = run(files)
     assert found == {
         "jdoe": files["doejane_12345_2_hw9.ipynb"],
         "jdoe2": files["doejane_12346_3_masking.ipynb"],
-        "never": "no JSON",
+        "never": "no JSON either",
     }
     of_other = "is the notebook of another chapter,"
     assert f"doejane_12345_1_{TOPIC}.ipynb: {of_other} vision_transformer\n" in told
     assert f"mullerjorg_12347_4_{TOPIC}.ipynb: {of_other} masking\n" in told
+    named = "is named after another chapter, masking"
+    assert f"neverned_12348_5_masking.ipynb: {named}\n" in told
     assert "  handed in, but not collected: jm\n" in told
 
 
