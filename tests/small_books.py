@@ -11,6 +11,7 @@ from typing import Any, TextIO
 import yaml
 from sphinx.application import Sphinx
 
+ROOT = Path(__file__).resolve().parents[1]
 # They load torch, or pack Pyodide and Vega into the book: two thirds of the time that a
 # book of one page takes.
 COSTLY = {
@@ -23,14 +24,13 @@ COSTLY = {
 }
 
 
-def settings_of_the_book(root: Path, but_for: set[str] = COSTLY) -> dict[str, Any]:
+def settings_of_the_book(but_for: set[str] = COSTLY) -> dict[str, Any]:
     """What ``_config.yml`` says, without the extensions that a test does not need.
 
     Args:
-        root: the root of the checkout.
         but_for: the extensions that are left out; each of them has to be in the list.
     """
-    text = (root / "_config.yml").read_text(encoding="utf-8")
+    text = (ROOT / "_config.yml").read_text(encoding="utf-8")
     settings = yaml.safe_load(text)
     used = settings["sphinx"]["config"]["extensions"]
     assert but_for <= set(used), f"not in _config.yml: {but_for - set(used)}"
@@ -77,7 +77,6 @@ def build_pages(
     return app
 
 
-ROOT = Path(__file__).resolve().parents[1]
 NOTEBOOK = """---
 jupytext:
   text_representation: {extension: .md, format_name: myst}
@@ -100,7 +99,7 @@ class SmallBook:
     def __init__(self, folder: Path, but_for: set[str] = COSTLY) -> None:
         self.folder = folder
         self.html = folder / "_build" / "html"
-        self.write("_config.yml", yaml.safe_dump(settings_of_the_book(ROOT, but_for)))
+        self.write("_config.yml", yaml.safe_dump(settings_of_the_book(but_for)))
         shutil.copytree(ROOT / "chapters" / "_static", folder / "chapters" / "_static")
         (folder / "chapters" / "references.bib").touch()
         self.write("_toc.yml", "format: jb-book\nroot: chapters/page\n")

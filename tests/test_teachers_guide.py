@@ -72,7 +72,7 @@ def test_the_shares_of_the_marks_add_up():
 
 def test_the_setting_for_pages_without_solutions_works(artefact: None, tmp_path: Path):
     setting = yaml.safe_load(re.search(r"```yaml\n(.*?)```", guide(), re.S)[1])
-    config = settings_of_the_book(ROOT)
+    config = settings_of_the_book()
     config["sphinx"]["config"].update(setting)
     config["sphinx"]["config"]["bibtex_bibfiles"] = []
     (tmp_path / "_config.yml").write_text(yaml.safe_dump(config), encoding="utf-8")

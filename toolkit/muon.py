@@ -14,29 +14,24 @@ from torch import Tensor
 
 # A polynomial that, applied five times, takes singular values from 0 to 1 close to 1.
 LINEAR, CUBIC, QUINTIC = 3.4445, -4.7750, 2.0315
+MOMENTUM = 0.95
 
 
 class Muon(torch.optim.Optimizer):
-    """Update matrices by their momentum, all of whose directions are made equally long.
+    """Update matrices by Nesterov's momentum, with all its directions equally long.
 
     Args:
         matrices: parameters of two axes.
         lr: learning rate.
         weight_decay: share of ``lr`` by which weights shrink at each step.
-        momentum: of the moving average of gradients, with Nesterov's step ahead.
 
     Source: Jordan et al. (2024), *Muon: an optimizer for hidden layers in neural
     networks*.
     """
 
     def __init__(
-        self,
-        matrices: Iterable[Tensor],
-        lr: float,
-        weight_decay: float = 0.0,
-        momentum: float = 0.95,
+        self, matrices: Iterable[Tensor], lr: float, weight_decay: float
     ) -> None:
-        self.momentum = momentum
         super().__init__(matrices, {"lr": lr, "weight_decay": weight_decay})
 
     @torch.no_grad()
@@ -44,11 +39,11 @@ class Muon(torch.optim.Optimizer):
         """Update every matrix once."""
         for group in self.param_groups:
             for matrix in group["params"]:
-                average = self.state[matrix].setdefault(
-                    "average", torch.zeros_like(matrix)
-                )
-                average.lerp_(matrix.grad, 1 - self.momentum)
-                update = orthogonal(matrix.grad.lerp(average, self.momentum))
+                state = self.state[matrix]
+                if not state:
+                    state["average"] = torch.zeros_like(matrix)
+                state["average"].lerp_(matrix.grad, 1 - MOMENTUM)
+                update = orthogonal(matrix.grad.lerp(state["average"], MOMENTUM))
                 rows, columns = matrix.shape
                 rate = group["lr"] * max(1, rows / columns) ** 0.5
                 matrix.mul_(1 - group["lr"] * group["weight_decay"])

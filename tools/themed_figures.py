@@ -83,7 +83,7 @@ def themed(svg: str, dark: bool) -> str:
         root.set(side, f"{points * PIXELS_PER_POINT:.0f}")
     _leave_out(root)
     for image in root.iter(f"{{{SVG}}}image"):
-        _lighten_photograph(image)
+        _replace_pixels(image, dark)
     if dark:
         _darken(root, text=False)
         root.set("style", f"fill: {on_dark(BLACK, text=False)}")
@@ -110,8 +110,6 @@ def _darken(element: Element, text: bool) -> None:
     group = element.get("id", "") if element.tag == f"{{{SVG}}}g" else ""
     if group:
         text = group.startswith("text_")
-    if element.tag == f"{{{SVG}}}image":
-        _darken_heat_map(element)
     for name in ("style", "fill", "stroke"):
         value = element.get(name, "")
         if value:
@@ -123,18 +121,17 @@ def _darken(element: Element, text: bool) -> None:
         _darken(child, text)
 
 
-def _lighten_photograph(image: Element) -> None:
-    """Compress a large image as photographs are; a heat map needs its exact colours."""
+def _replace_pixels(image: Element, dark: bool) -> None:
+    """Compress a large photograph, and darken a heat map, whose colours stay exact."""
+    large = len(image.get(HREF)) > LARGE
+    if not (large or dark):
+        return
     pixels = _pixels(image)
-    if len(image.get(HREF)) > LARGE and dark_heat_map(pixels) is None:
+    heat_map = dark_heat_map(pixels)
+    if heat_map is None and large:
         _embed(image, pixels, "webp", quality=QUALITY, method=6)
-
-
-def _darken_heat_map(image: Element) -> None:
-    """Replace the pixels of an image if it is a heat map."""
-    dark = dark_heat_map(_pixels(image))
-    if dark is not None:
-        _embed(image, dark, "png")
+    elif heat_map is not None and dark:
+        _embed(image, heat_map, "png")
 
 
 def _pixels(image: Element) -> np.ndarray:

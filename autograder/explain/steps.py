@@ -36,10 +36,16 @@ NAMES = {
     **{ast.BitAnd: "`&`, and,", ast.BitOr: "`|`, or,"},
 }
 EXCHANGED = {
-    **{ast.Add: (ast.Sub, ast.Mult), ast.Sub: (ast.Add,), ast.Div: (ast.Mult,)},
-    **{ast.Mult: (ast.Div, ast.Add), ast.Pow: (ast.Mult,), ast.MatMult: (ast.Mult,)},
-    **{ast.FloorDiv: (ast.Mod, ast.Div), ast.Mod: (ast.FloorDiv,)},
-    **{ast.BitAnd: (ast.BitOr,), ast.BitOr: (ast.BitAnd,)},
+    ast.Add: (ast.Sub, ast.Mult),
+    ast.Sub: (ast.Add,),
+    ast.Mult: (ast.Div, ast.Add),
+    ast.Div: (ast.Mult,),
+    ast.FloorDiv: (ast.Mod, ast.Div),
+    ast.Mod: (ast.FloorDiv,),
+    ast.Pow: (ast.Mult,),
+    ast.MatMult: (ast.Mult,),
+    ast.BitAnd: (ast.BitOr,),
+    ast.BitOr: (ast.BitAnd,),
 }
 LEFT_OUT = {
     ast.Add: "{} is not added",

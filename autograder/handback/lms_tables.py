@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from autograder.lms.names import CANVAS, GRADESCOPE, MOODLE
-from autograder.lms.roster import Person, Roster
+from autograder.lms.roster import PARTICIPANT, Person, Roster
 from autograder.lms.upload_ids import kept_list, people_in, read_upload_ids
 from autograder.marks.reports import ClassReport
 from autograder.tables import Kept, number_in, write_csv
@@ -106,7 +106,7 @@ def _moodle(
     """The grading worksheet, filled in, with grades out of the most that it takes."""
     if worksheet is None:
         return MOODLE_COLUMNS, [
-            [f"Participant {p.ids['moodle']}", p.name, p.ids.get("email", ""), ""]
+            [PARTICIPANT + p.ids["moodle"], p.name, p.ids.get("email", ""), ""]
             + [report.score_of(p.student, ""), report.max_score, "Yes", "", "-", ""]
             for p in people.values()
             if p.ids.get("moodle")
@@ -114,7 +114,7 @@ def _moodle(
     columns, rows, maxima = worksheet.table.columns, [], set()
     students = {person.ids["moodle"]: person.student for person in worksheet.people}
     for row in worksheet.table.rows:
-        student = students[row["Identifier"].removeprefix("Participant ")]
+        student = students[row["Identifier"].removeprefix(PARTICIPANT)]
         cells, score = dict(row.cells), report.score_of(student, None)
         if score is not None:
             most = number_in(row["Maximum Grade"]) or report.max_score

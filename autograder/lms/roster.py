@@ -33,18 +33,29 @@ _HEADS = {
 # What the columns of a form say of a person.
 FORMS = {
     CANVAS: {
-        **{"name": "Student", "canvas": "ID", "sis_user": "SIS User ID"},
-        **{"sis_login": "SIS Login ID", "section": "Section"},
+        "name": "Student",
+        "canvas": "ID",
+        "sis_user": "SIS User ID",
+        "sis_login": "SIS Login ID",
+        "section": "Section",
     },
     MOODLE: {
-        **{"moodle": "Identifier", "name": "Full name", "email": "Email address"},
+        "moodle": "Identifier",
+        "name": "Full name",
+        "email": "Email address",
         "status": "Status",
     },
     GRADESCOPE: {"name": "Name", "sid": "SID", "email": "Email"},
     BY_HAND: {
-        **{"student": "student", "name": "name", "email": "email"},
-        **{"canvas": "canvas_id", "moodle": "moodle_id", "sis_user": "sis_user_id"},
-        **{"sis_login": "sis_login_id", "section": "section", "sid": "sid"},
+        "student": "student",
+        "name": "name",
+        "email": "email",
+        "canvas": "canvas_id",
+        "moodle": "moodle_id",
+        "sis_user": "sis_user_id",
+        "sis_login": "sis_login_id",
+        "section": "section",
+        "sid": "sid",
         "lti_user": "lti_user_id",
     },
 }

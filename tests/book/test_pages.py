@@ -166,8 +166,7 @@ def words_of_prose(source: str) -> int:
 
 # What a page may load before anybody scrolls, types or plays, in compressed bytes: they
 # do not depend on the machine. ``python -m benchmarks.pages`` measures times as well.
-# Measured: start page 76, chapters up to 190, playgrounds 104, 299 and 317 thousand.
-# Colours of symbols took two of these. No chapter may have more than 200, and no
+# No chapter may have more than 200, and no
 # playground more than 350; one chapter begins with a photograph.
 START, PAGE, PLAYGROUND, PHOTOGRAPH = 82_000, 200_000, 320_000, 40_000
 # What comes with its model; the third playground loads one when it is used.

@@ -54,7 +54,7 @@ def build(folder: Path, page: str) -> str:
             ["tools.quiz"],
             complaints=complaints,
             html_static_path=[static],
-            html_js_files=["elements.js"],  # as Jupyter Book loads all of them
+            html_js_files=["elements.js"],  # as tools/light_scripts.py does
         )
         return complaints.getvalue()
 
