@@ -6,7 +6,7 @@ import numpy as np
 def sinusoidal_encoding(length: int, dim: int) -> np.ndarray:
     """A table of sines and cosines, one row per position.
 
-    Each sine stands in an even feature, and the cosine of the same angle beside it.
+    Each sine is in an even feature, followed by the cosine of the same angle.
 
     Args:
         length: number of positions; the first is 0.
