@@ -132,7 +132,7 @@ def grouped_query_attention(
 ) -> np.ndarray:
     """Attention in which groups of consecutive query heads share keys and values.
 
-    Head i attends to the keys and values of number i // (h / g), with scores
+    Head i attends to the keys and values of group i // (h / g), with scores
     q . k / sqrt(d). With g = h this is multi-head attention, with g = 1 multi-query.
 
     Args:
