@@ -80,8 +80,8 @@ def generate(
     """Continue a prompt with a model that has a cache.
 
     Args:
-        forward: gives logits (n, V) for n new ids, one row after each of them, and
-            remembers all ids that it has been given.
+        forward: takes n new ids and gives logits (n, V), row i for the id that follows
+            the i-th; remembers all ids that it has been given.
         prompt_ids: the prompt, in a single call of ``forward``.
         end_id: generation stops after this id.
         max_new: stop after this many ids, at least one.

@@ -97,14 +97,14 @@ def additive_score(
 def parameter_count(
     score: str, s: int, h: int, k: int | None = None, r: int | None = None
 ) -> int:
-    """How many numbers a score function learns.
+    """How many parameters a score function learns.
 
     Args:
         score: "dot", "cosine", "general", "reduced_rank" or "additive".
         s: width of a decoder state.
         h: width of an encoder state.
-        k: features that reduced rank compares; only needed for it.
-        r: width of the additive score's hidden layer; only needed for it.
+        k: common features in the reduced-rank score; needed only there.
+        r: width of the additive score's hidden layer; needed only there.
 
     Returns:
         The number of learned parameters.

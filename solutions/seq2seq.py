@@ -104,7 +104,7 @@ def sequence_loss(logits: Tensor, targets: Tensor, pad_id: int) -> Tensor:
     Args:
         logits: (B, T, V) scores of the next token at each position.
         targets: (B, T) ids of the true tokens.
-        pad_id: the id that fills up short rows of ``targets``.
+        pad_id: the id with which short rows of ``targets`` are padded.
 
     Returns:
         A scalar, in nats per token; 0 when there is nothing but padding.

@@ -113,8 +113,8 @@ def contrastive_loss(
 def attention_rollout(attentions: list[np.ndarray]) -> np.ndarray:
     """Follow the attention of the class token through all layers down to the patches.
 
-    Each layer mixes the outputs of the one before it, by the mean of its heads plus the
-    identity, each row divided by its sum; R is the product over all layers.
+    The matrix of a layer is the mean of its heads plus the identity, each row divided
+    by its sum; R is the product of these matrices.
 
     Args:
         attentions: one (B, h, N, N) array of weights per layer, the first layer first;

@@ -107,7 +107,7 @@ def test_the_layer_reads_the_width_after_the_heads_were_split():
 def test_masks_are_added_in_the_call_that_multiplies(x):
     says(
         "pytorch_attention",
-        "does this in the call that computes the product, `baddbmm`",
+        "adds the mask in the call that computes the product, `baddbmm`",
     )
     layer, mask = self_attention(batch_first=True), torch.zeros(5, 5)
     assert "aten::baddbmm" in operations(lambda: layer(x, x, x, attn_mask=mask))
