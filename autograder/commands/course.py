@@ -75,9 +75,15 @@ def add_to(commands: Any) -> None:
 def _course(options: argparse.Namespace) -> int:
     from autograder.release.course import make_course
 
-    names = make_course(options.folder, options.chapters)
-    chapters = "1 chapter" if len(names) == 1 else f"{len(names)} chapters"
-    say(f"{chapters} in {options.folder}: {', '.join(names)}")
+    def progress(names: list[str]) -> Iterator[str]:
+        """Tell what is done: all chapters take a minute or more."""
+        chapters = "1 chapter" if len(names) == 1 else f"{len(names)} chapters"
+        say(f"{chapters} in {options.folder}:", flush=True)
+        for name in names:
+            yield name
+            say(f"  {name}", flush=True)
+
+    make_course(options.folder, options.chapters, progress)
     say(f"give students {options.folder / 'release'}; collect into submitted/")
     return 0
 

@@ -80,7 +80,11 @@ def _regrade(options: argparse.Namespace) -> int:
             say("\n".join(rule.line() for rule in regrade.rules) or "no rules so far")
             return 0
         say(f"{'take back ' if options.undo else ''}{told.line()}")
-        say("\n".join(regrade.effects(rules).lines()))
+        effects = regrade.effects(rules)
+        say("\n".join(effects.lines()))
+        if options.undo is None and not (effects.changes or effects.by_hand):
+            say("nobody gains by it, so nothing was changed")
+            return 0
         if not (options.yes or _agreed()):
             say("nothing was changed")
             return 0

@@ -48,11 +48,12 @@ def write_archives(course: Path, chapter: str) -> dict[str, Path]:
         (MOODLE, _for_moodle(course, chapter, uploads)),
         (CANVAS, _for_canvas(course, chapter, uploads, marks)),
     ):
-        files = dict(parts)
-        if files:
-            path = course / "feedback" / f"{chapter}_{system}.zip"
+        path = course / "feedback" / f"{chapter}_{system}.zip"
+        if files := dict(parts):
             write_atomically(path, _zipped(files))
             written[system] = path
+        else:
+            path.unlink(missing_ok=True)  # of pages that are gone
     return written
 
 

@@ -34,8 +34,8 @@ def report_on_class(course: Path, chapter: str) -> tuple[ClassReport, list[str]]
         GradebookError: the gradebook cannot be read.
         BadTable: a class list was changed, and cannot be used any more.
     """
-    reports = read_reports(course, chapter)  # none at all is the first thing to say
     settings = settings_of(course.resolve())
+    reports = read_reports(course, chapter)
     with ChapterMarks(settings.gradebook, settings.course_id, chapter) as book:
         marks = book.read()
     deadlines = deadlines_of(course, chapter) or Deadlines()

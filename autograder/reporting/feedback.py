@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import multiprocessing
+import shutil
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
@@ -23,6 +24,7 @@ import nbgrader
 
 from autograder.errors import AutograderError, GraderFault
 from autograder.files import write_atomically
+from autograder.marks.deadlines import deadlines_of
 from autograder.marks.gradebook import ChapterMarks
 from autograder.marks.reports import report_on
 from autograder.marks.scores import Marks
@@ -69,6 +71,8 @@ def make_feedback(
 ) -> Pages:
     """Make the pages that are missing or out of date, into ``feedback/``.
 
+    Excused students have none: one that was made before the excuse is removed.
+
     Args:
         chapter: name of the chapter.
         course: folder of the course.
@@ -78,6 +82,7 @@ def make_feedback(
 
     Raises:
         CourseError: the folder is no course, or nbgrader finds nothing in it.
+        BadTable: somebody changed ``deadlines.csv``, and something in it is wrong.
         GradebookError: the gradebook cannot be used.
         NoFeedback: nobody was graded.
         GraderFault: a process that made pages was ended from outside.
@@ -87,6 +92,11 @@ def make_feedback(
     settings = settings_of(course)
     with ChapterMarks(settings.gradebook, settings.course_id, chapter) as book:
         marks = book.read()
+    said = deadlines_of(course, chapter)
+    for student in said.excused if said else ():
+        marks.pop(student, None)
+        page = page_of(course, student, chapter)
+        shutil.rmtree(page.parent, ignore_errors=True)
     now = {
         student: _fingerprint(notebook, found)
         for student, found in sorted(marks.items())
