@@ -97,7 +97,7 @@ def _collect(options: argparse.Namespace) -> int:
     settings = settings_of(course)
     with planned(options.chapter, options.archive, course, options.roster) as plan:
         # What the gradebook refuses must not be in submitted/ already.
-        add_students(settings.gradebook, settings.course_id, plan.roster.people)
+        add_students(settings, plan.roster.people)
         plan.write()
     say("\n".join(plan.lines()))
     return GraderFault.exit_status if plan.unkept else 0
@@ -106,13 +106,12 @@ def _collect(options: argparse.Namespace) -> int:
 def _deadlines(options: argparse.Namespace) -> int:
     from autograder.marks.class_list import due_dates
     from autograder.marks.deadlines import keep_deadlines
-    from autograder.marks.whole_class import everybody
+    from autograder.marks.whole_class import expected_of
     from autograder.release.settings import settings_of
 
     course = options.course
-    settings = settings_of(course.resolve())
-    dues = due_dates(settings.gradebook, settings.course_id)
-    found = keep_deadlines(options.table, course, everybody(course), dues)
+    dues = due_dates(settings_of(course.resolve()))
+    found = keep_deadlines(options.table, course, expected_of(course), dues)
     for chapter, said in found.items():
         due = f"due {said.due:%Y-%m-%d %H:%M} UTC, " if said.due else ""
         longer = len(said.until) + len(said.longer)

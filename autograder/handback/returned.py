@@ -21,10 +21,9 @@ from pathlib import Path
 from autograder.files import write_atomically
 from autograder.lms.names import CANVAS, MOODLE, readings
 from autograder.lms.upload_ids import HandedIn, read_upload_ids
-from autograder.marks.gradebook import ChapterMarks
+from autograder.marks.gradebook import marks_in
 from autograder.marks.scores import Marks
-from autograder.release.settings import settings_of
-from autograder.reporting.feedback import page_of
+from autograder.reporting.feedback_page import page_of
 
 
 def write_archives(course: Path, chapter: str) -> dict[str, Path]:
@@ -38,11 +37,7 @@ def write_archives(course: Path, chapter: str) -> dict[str, Path]:
         GradebookError: the gradebook cannot be read.
     """
     course = course.resolve()
-    uploads, settings = read_upload_ids(course, chapter), settings_of(course)
-    if not uploads:
-        return {}
-    with ChapterMarks(settings.gradebook, settings.course_id, chapter) as book:
-        marks = book.read()
+    uploads, marks = read_upload_ids(course, chapter), marks_in(course, chapter)
     written = {}
     for system, parts in (
         (MOODLE, _for_moodle(course, chapter, uploads)),

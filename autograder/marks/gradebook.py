@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import warnings
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from datetime import datetime, timedelta
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +19,8 @@ from nbgrader.api import (
     MissingEntry,
     SubmittedNotebook,
 )
+from nbgrader.plugins import BasePlugin
+from nbgrader.preprocessors import AssignLatePenalties
 from sqlalchemy import make_url, select
 from sqlalchemy.exc import SAWarning
 from traitlets.config import Config
@@ -29,9 +33,8 @@ from autograder.marks.gradebook_errors import (
     reading,
     writing,
 )
-from autograder.marks.late_penalties import LatePenalties
 from autograder.marks.scores import Marks, held_marks
-from autograder.release.course import put_scripts_on_path
+from autograder.release.settings import settings_of
 from autograder.submissions.timestamps import time_of
 
 
@@ -60,10 +63,9 @@ class ChapterMarks:
         log: AuditLog | None = None,
     ) -> None:
         self.chapter = chapter
-        self._late = LatePenalties(late) if late is not None else None
+        self._late = late
         self._log = log
         self._extensions: dict[str, timedelta] | None = None
-        put_scripts_on_path()
         never_released = GradebookError(
             f"the gradebook has no chapter {chapter}: release it first with "
             f"`python -m autograder course DIR {chapter}` or `nbgrader "
@@ -301,17 +303,37 @@ class ChapterMarks:
             notebook.assignment.extension = self._extensions.get(student)
 
     def _set_penalty(self, student: str, notebook: SubmittedNotebook) -> None:
-        """As nbgrader's ``AssignLatePenalties``, with the plugin of the course."""
+        """As nbgrader's ``AssignLatePenalties``: at most the points of the notebook.
+
+        Raises:
+            GradebookError: the plugin, which may be the instructor's own, failed.
+        """
         before = notebook.late_submission_penalty or 0.0
         notebook.late_submission_penalty = None
         seconds = notebook.assignment.total_seconds_late
         if self._late is not None and seconds > 0:
             self._gradebook.db.flush()
             self._gradebook.db.refresh(notebook, ["score"])
-            penalty = self._late.of(student, notebook.score, seconds)
-            notebook.late_submission_penalty = penalty
+            score, late = notebook.score, self._late_plugin.late_submission_penalty
+            try:
+                penalty = late(student, score, seconds)
+                lost = None if penalty is None else min(max(float(penalty), 0.0), score)
+            except Exception as error:
+                raise GradebookError(
+                    f"nbgrader_config.py: the penalty of {student} for being late "
+                    f"cannot be worked out: {type(error).__name__}: {first_line(error)}"
+                ) from error
+            notebook.late_submission_penalty = lost
         after = notebook.late_submission_penalty or 0.0
         self._note(student, PENALTY, before, after, "time, due date and settings")
+
+    @cached_property
+    def _late_plugin(self) -> BasePlugin:
+        log = logging.getLogger(__name__)  # it would log a line for every late student
+        log.setLevel(logging.CRITICAL)
+        assign = AssignLatePenalties(config=self._late, log=log)
+        assign.init_plugin()
+        return assign.plugin_inst
 
     def read(self) -> dict[str, Marks]:
         """What the gradebook holds now, by student.
@@ -323,6 +345,18 @@ class ChapterMarks:
             marks = held_marks(self._gradebook, self.chapter)
             self._gradebook.db.rollback()  # do not keep it locked
         return marks
+
+
+def marks_in(course: Path, chapter: str) -> dict[str, Marks]:
+    """What the gradebook of a course holds of a chapter, by student.
+
+    Raises:
+        CourseError: the folder is no course.
+        GradebookError: the gradebook cannot be read.
+    """
+    settings = settings_of(course.resolve())
+    with ChapterMarks(settings.gradebook, settings.course_id, chapter) as book:
+        return book.read()
 
 
 class _TakenBack(Exception):

@@ -155,11 +155,6 @@ def report_path(course: Path, chapter: str, student: str) -> Path:
     return course / "reports" / chapter / f"{student}.json"
 
 
-def report_on(course: Path, chapter: str, student: str) -> dict[str, Any] | None:
-    """The report on one submission; None if there is none that can be read."""
-    return report_in(report_path(course, chapter, student))
-
-
 def report_in(path: Path) -> dict[str, Any] | None:
     """The content of a file if it is a report, undamaged, and not some other file."""
     try:

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import re
 import shutil
-import sys
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import fields
 from pathlib import Path
@@ -133,7 +131,6 @@ def make_course(
     use_course(folder)
     for name in names or ():
         require_topic(name)
-    put_scripts_on_path()
     folder = folder.resolve()
     require_no_pattern(folder)
     for parent in folder.parents:
@@ -254,11 +251,3 @@ def _kept_if_it_fails(folder: Path) -> Iterator[None]:
             before.rename(folder)
         raise
     shutil.rmtree(before, ignore_errors=True)
-
-
-def put_scripts_on_path() -> None:
-    """Let nbgrader find ``alembic``, which it calls by name, without activation."""
-    scripts = str(Path(sys.executable).parent)
-    path = os.environ.get("PATH", os.defpath)
-    if scripts not in path.split(os.pathsep):
-        os.environ["PATH"] = f"{scripts}{os.pathsep}{path}"

@@ -89,11 +89,6 @@ def causes_in(report: ClassReport) -> list[Cause]:
         )
         for (exercise, kind, what, *_), all_wrong in found.items()
     ]
-    return ranked(causes)
-
-
-def ranked(causes: Iterable[Cause]) -> list[Cause]:
-    """Those that most students share first, then those that cost most points."""
     return sorted(
         causes, key=lambda c: (-len(c.students), -c.lost, c.exercise, c.name, c.says)
     )

@@ -18,8 +18,6 @@ from autograder.book import chapter_title
 from autograder.files import write_atomically
 from autograder.marks.reports import EXCUSED, LOW, MISSING, ClassReport, scores_of
 from autograder.reporting.causes import (
-    NONE,
-    Cause,
     causes_in,
     explained,
     left_as_they_were,
@@ -29,14 +27,7 @@ from autograder.reporting.pages import Cell, counted, filled, number, of, templa
 from autograder.tables import write_csv
 
 SHOWN = 6  # entries of a list on the first screen
-SHARED = 5  # causes on the first screen
-SECTIONS = [
-    ("unexplained", "Without a cause"),
-    ("causes", "Causes"),
-    ("students", "Students"),
-    ("exercises", "Exercises"),
-    ("irregularities", "Irregularities"),
-]
+TAUGHT = 5  # causes on the first screen
 
 
 @dataclass(frozen=True)
@@ -97,24 +88,22 @@ def as_page(report: ClassReport) -> str:
     """The class report as one HTML page without outside resources."""
     causes, exercises = causes_in(report), exercises_in(report)
     why, open_ = explained(causes), unexplained(causes)
-    shared = [cause for cause in why if len(cause.students) > 1][:SHARED]
     hard = sorted((e for e in exercises if e.share < 1), key=lambda e: e.share)
     return (
         templates()
         .get_template("classreport.html")
         .render(
             title=chapter_title(report.chapter),
-            sections=SECTIONS,
             shown=SHOWN,
+            taught=TAUGHT,
             states=_states(report),
             marks=_marks(report),
             help=needing_help(report),
             hard=[(e.name, e.says) for e in hard],
-            shared=[_entry(c, report) for c in shared],
-            explained=[_entry(c, report) for c in why],
-            alone=sum(len(c.students) == 1 for c in why),
-            unexplained=[_entry(c, report) for c in open_],
-            unexplained_count=_answers_have(sum(len(c.students) for c in open_)),
+            shared=[cause for cause in why if len(cause.students) > 1],
+            alone=[cause for cause in why if len(cause.students) == 1],
+            unexplained=open_,
+            puzzles=sum(len(cause.students) for cause in open_),
             students=[_student(report, name) for name in report.everybody],
             examined=len(report.examined),
             exercises=[
@@ -159,29 +148,6 @@ def exercises_in(report: ClassReport) -> list[Exercise]:
         )
         for name, got in earned.items()
     ]
-
-
-def _entry(cause: Cause, report: ClassReport) -> dict[str, Any]:
-    """A cause as the template shows it."""
-    here = f"chapter “{chapter_title(report.chapter)}”, "
-    says = cause.says or "Nothing more is known than which cases fail."
-    return {
-        "count": of(len(cause.students), len(report.examined)),
-        "exercise": cause.exercise,
-        "kind": cause.kind,
-        "name": cause.name,
-        "says": says[:1].upper() + says[1:],
-        "alone": len(cause.students) == 1,
-        "failed": "; ".join(cause.failed) if cause.kind == NONE else "",
-        "students": ", ".join(cause.students),
-        "lost": number(cause.lost),
-        "reading": cause.reading.removeprefix(here),
-    }
-
-
-def _answers_have(count: int) -> str:
-    """The beginning of a sentence about some wrong answers."""
-    return "One wrong answer has" if count == 1 else f"{count} wrong answers have"
 
 
 def _states(report: ClassReport) -> list[tuple[str, str]]:

@@ -25,11 +25,11 @@ import nbgrader
 from autograder.errors import AutograderError, GraderFault
 from autograder.files import write_atomically
 from autograder.marks.deadlines import deadlines_of
-from autograder.marks.gradebook import ChapterMarks
-from autograder.marks.reports import report_on
+from autograder.marks.gradebook import marks_in
+from autograder.marks.reports import report_in, report_path
 from autograder.marks.scores import Marks
 from autograder.processors import processors
-from autograder.release.settings import require_no_pattern, settings_of
+from autograder.release.settings import require_no_pattern
 from autograder.reporting.feedback_page import (
     TEMPLATE,
     TEMPLATES,
@@ -38,8 +38,6 @@ from autograder.reporting.feedback_page import (
     start_worker,
 )
 from autograder.shell import command
-
-__all__ = ["NoFeedback", "Pages", "make_feedback", "page_of"]
 
 PAGES_A_WORKER = 10  # fewer take less time than it takes to start a process for them
 
@@ -89,9 +87,7 @@ def make_feedback(
     """
     course = course.resolve()
     require_no_pattern(course)
-    settings = settings_of(course)
-    with ChapterMarks(settings.gradebook, settings.course_id, chapter) as book:
-        marks = book.read()
+    marks = marks_in(course, chapter)
     said = deadlines_of(course, chapter)
     for student in said.excused if said else ():
         marks.pop(student, None)
@@ -111,7 +107,7 @@ def make_feedback(
     before = _read_state(state)
     pages, stale = Pages(), []
     for student in sorted(set(marks) - set(now)):
-        if report_on(course, chapter, student) is not None:
+        if report_in(report_path(course, chapter, student)) is not None:
             pages.failed[student] = "its examined notebook is gone: grade it again"
     for student in now:
         current = before.get(student) == now[student]
@@ -121,7 +117,7 @@ def make_feedback(
             stale.append(student)
             before.pop(student, None)
     jobs = min(jobs or processors(), -(-len(stale) // PAGES_A_WORKER))
-    maker = PageMaker(course, settings.gradebook, chapter)
+    maker = PageMaker(course, chapter)
     try:
         with _made(maker, stale, jobs) as results:
             for student, why in progress(results, len(stale)):

@@ -50,12 +50,7 @@ def templates(package: str = __package__) -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    found.filters |= {
-        "breakable": _breakable,
-        "code": _code,
-        "number": number,
-        "percent": percent,
-    }
+    found.filters |= {"breakable": _breakable, "code": _code}
 
     def text_of(*names: str) -> Markup:
         """Style sheets or a script, which come with the page."""
@@ -75,16 +70,15 @@ def templates(package: str = __package__) -> Environment:
             "base-uri 'none'; form-action 'none'"
         )
 
-    found.globals |= {"policy": policy, "text_of": text_of, "of": of}
+    found.globals |= {"policy": policy, "text_of": text_of, "of": of, "number": number}
     return found
 
 
-def of(count: int, total: int, what: str = "") -> str:
-    """A part of a class as somebody would say it, such as ``3 of 26 students``."""
-    end = f" {what}" if what else ""
+def of(count: int, total: int) -> str:
+    """A part of a class as somebody would say it, such as ``3 of 26``."""
     if count == 0:
-        return f"none of {total}{end}"
-    return f"all {total}{end}" if count == total > 1 else f"{count} of {total}{end}"
+        return f"none of {total}"
+    return f"all {total}" if count == total > 1 else f"{count} of {total}"
 
 
 def number(value: float) -> str:

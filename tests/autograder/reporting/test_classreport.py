@@ -174,7 +174,7 @@ def test_tables_are_safe_in_spreadsheets(course):
 
 
 def test_marks_by_hand_go_before_those_in_the_reports(course):
-    marks = {"ben": Marks({}, {"softmax": 2.5}, {"softmax": 3.0}, {"x": 0.5})}
+    marks = {"ben": Marks({}, {"softmax": 2.5}, {"softmax": 3.0}, 0.5)}
     table = rows(write(course, marks)["scores"])
     header = table[0]
     found = {row[0]: dict(zip(header, row, strict=True)) for row in table[1:]}

@@ -17,8 +17,8 @@ from autograder.__main__ import main
 from autograder.errors import GraderFault
 from autograder.exercise import load_topic
 from autograder.reporting import feedback, feedback_page
-from autograder.reporting.feedback import make_feedback, page_of
-from autograder.reporting.feedback_page import PageMaker
+from autograder.reporting.feedback import make_feedback
+from autograder.reporting.feedback_page import PageMaker, page_of
 from autograder.sandbox.limits import Limits
 from classroom.submissions import cell_source, hand_in, submission
 from tests.autograder.conftest import TOPIC, code_cell
