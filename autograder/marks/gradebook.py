@@ -6,7 +6,7 @@ import contextlib
 import logging
 import warnings
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from datetime import datetime, timedelta
+from datetime import timedelta
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -113,14 +113,19 @@ class ChapterMarks:
             GradebookError: nothing was written.
         """
         unreadable = []
-        with self._transaction():
-            everybodys = self._gradebook.find_assignment(self.chapter)  # read once
+        with self._transaction() as book:
+            everybodys = book.find_assignment(self.chapter)  # read once
             for student, report, timestamp in examined:
                 stamp = time_of(timestamp) if timestamp else None
                 if timestamp and not stamp:
                     unreadable.append(student)
+                when = {"timestamp": stamp} if stamp else {}
+                with warnings.catch_warnings():  # about nbgrader's use of SQLAlchemy
+                    warnings.simplefilter("ignore", SAWarning)
+                    book.update_or_create_student(student)
+                    book.update_or_create_submission(self.chapter, student, **when)
                 another_look = (rewritten or {}).get(student, ())
-                self._write_one(student, report, stamp, another_look)
+                self._enter(student, report, "examined", another_look)
             del everybodys
         return unreadable
 
@@ -137,7 +142,8 @@ class ChapterMarks:
             GradebookError: nothing was written.
         """
         with self._transaction():
-            self._enter_all(credited, why)
+            for student, report in credited:
+                self._enter(student, report, why)
 
     def as_if_regraded(
         self, credited: Iterable[tuple[str, Mapping[str, Any]]]
@@ -149,21 +155,12 @@ class ChapterMarks:
         """
         marks: dict[str, Marks] = {}
         with contextlib.suppress(_TakenBack), self._transaction():
-            self._enter_all(credited, "")
+            for student, report in credited:
+                self._enter(student, report, "")
             self._gradebook.db.flush()
             marks = held_marks(self._gradebook, self.chapter)
             raise _TakenBack
         return marks
-
-    def _enter_all(
-        self, credited: Iterable[tuple[str, Mapping[str, Any]]], why: str
-    ) -> None:
-        for student, report in credited:
-            notebook = self._gradebook.find_submission_notebook(
-                self.chapter, self.chapter, student
-            )
-            self._set_extension(student, notebook)
-            self._enter(student, notebook, report, why)
 
     @contextlib.contextmanager
     def _transaction(self) -> Iterator[Gradebook]:
@@ -202,33 +199,12 @@ class ChapterMarks:
             book.db.remove()
             book.db.configure(bind=book.engine, expire_on_commit=True)
 
-    def _write_one(
-        self,
-        student: str,
-        report: Mapping[str, Any],
-        stamp: datetime | None,
-        another_look: Collection[str],
-    ) -> None:
-        book, chapter = self._gradebook, self.chapter
-        when = {"timestamp": stamp} if stamp else {}
-        with warnings.catch_warnings():  # about nbgrader's own use of SQLAlchemy
-            warnings.simplefilter("ignore", SAWarning)
-            book.update_or_create_student(student)
-            book.update_or_create_submission(chapter, student, **when)
-        notebook = book.find_submission_notebook(chapter, chapter, student)
-        self._set_extension(student, notebook)
-        self._enter(student, notebook, report, "examined")
-        if another_look:
-            grades = self._by_cell(Grade, notebook)
-            for name in grades.keys() & set(another_look):
-                grades[name].needs_manual_grade = True
-
     def _enter(
         self,
         student: str,
-        notebook: SubmittedNotebook,
         report: Mapping[str, Any],
         why: str,
+        another_look: Collection[str] = (),
     ) -> None:
         """Enter the scores of a report, and note what that changes.
 
@@ -236,6 +212,7 @@ class ChapterMarks:
         was not answered, and keeps it when the answer follows. So all of these wait
         for a mark by hand.
         """
+        notebook = self._notebook_of(student)
         grades = self._by_cell(Grade, notebook)
         comments = self._by_cell(Comment, notebook)
         checks = {f"check-{exercise['name']}" for exercise in report["exercises"]}
@@ -255,6 +232,8 @@ class ChapterMarks:
             said = [hint, exercise.get("regraded")]
             comment = "\n\n".join(filter(None, said)) or None
             comments[exercise["name"]].auto_comment = comment
+        for name in grades.keys() & set(another_look):
+            grades[name].needs_manual_grade = True
         self._set_penalty(student, notebook)
 
     def _note(self, student: str, what: str, *change: Any) -> None:
@@ -290,17 +269,18 @@ class ChapterMarks:
         Raises:
             GradebookError: the penalties stay as they were.
         """
-        chapter = self.chapter
-        with self._transaction() as book:
+        with self._transaction():
             for student in students:
-                notebook = book.find_submission_notebook(chapter, chapter, student)
-                self._set_extension(student, notebook)
-                self._set_penalty(student, notebook)
+                self._set_penalty(student, self._notebook_of(student))
 
-    def _set_extension(self, student: str, notebook: SubmittedNotebook) -> None:
-        """Give a student the time that the course's table says, if there is one."""
+    def _notebook_of(self, student: str) -> SubmittedNotebook:
+        """A student's notebook, with the time that the course's table gives, if any."""
+        notebook = self._gradebook.find_submission_notebook(
+            self.chapter, self.chapter, student
+        )
         if self._extensions is not None:
             notebook.assignment.extension = self._extensions.get(student)
+        return notebook
 
     def _set_penalty(self, student: str, notebook: SubmittedNotebook) -> None:
         """As nbgrader's ``AssignLatePenalties``: at most the points of the notebook.

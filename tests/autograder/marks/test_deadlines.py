@@ -120,25 +120,22 @@ def scores_in(course):
 
 
 FAULTS = {
-    f"ada,{TOPIC},+2 days": "row 3, column student: nobody is called 'ada'",
     f"lat,{TOPIC},+2 days": "row 3, column student: nobody is called 'lat'; did you",
     "late,simple,+2 days": "row 3, column chapter: there is no chapter 'simple'",
     f"late,{TOPIC},12.11.2026": "row 3, column due: '12.11.2026' is no date such as",
-    f"late,{TOPIC},2026-12-01 9:00": "row 3, column due: '2026-12-01 9:00' is no date",
     f"late,{TOPIC},2026-12-01 Mars/Base": "is no date",
     f"late,{TOPIC},+900 days": "row 3, column due: '+900 days' is no date",
-    f"late,{TOPIC},": "row 3, column due: '' is no date",
     f"late,{TOPIC},2026-09-01": "row 3, column due: it is before the due date",
     f"late,{TOPIC},1\nlate,{TOPIC},2": "row 4, column student: row 3 is about the same",
     "late,masking,1": "row 3, column due: masking has no due date",
-    "*,masking,+3 days": "row 3, column due: '+3 days' is for one student",
+    ",masking,+3 days": "row 3, column due: '+3 days' is for one student",
     f"late,{TOPIC},1,2,3": "row 3: 5 cells, but the header has 3",
 }
 
 
 @pytest.mark.parametrize("line", FAULTS)
 def test_a_fault_is_told_with_its_place_and_nothing_is_taken_over(course, capsys, line):
-    good = f"student,chapter,due\n*,{TOPIC},{AT_NOON}\n"
+    good = f"student,chapter,due\n,{TOPIC},{AT_NOON}\n"
     assert say(course, good) == 0
     capsys.readouterr()
     assert say(course, good + line + "\n") == 2
@@ -151,7 +148,7 @@ def test_a_fault_is_told_with_its_place_and_nothing_is_taken_over(course, capsys
     [
         (b"", "row 1: it is empty"),
         (b"student,chapter\n", "row 1: no column due"),
-        (b"student;chapter;due\nlate;x;\xe4", "row 2: it is not in"),
+        (b"student;chapter;due\nlate;x;\xe4", "it is not in UTF-8; save it as"),
         (b"\0\0\0", "a character of no text"),
     ],
 )

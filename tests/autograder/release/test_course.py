@@ -79,15 +79,6 @@ def test_a_release_comes_back_though_there_is_no_room_for_a_copy(course, monkeyp
     assert files_of(course) == before
 
 
-def test_a_folder_that_nbgrader_cannot_search_is_refused_before_it_is_made(
-    tmp_path, capsys
-):
-    folder = tmp_path / "Attention [2026]"
-    assert main(["course", str(folder), TOPIC]) != 0
-    assert "has a square bracket in its path" in capsys.readouterr().err
-    assert not folder.exists()
-
-
 def test_other_names_for_the_folders_of_a_course_are_refused_everywhere(course, capsys):
     settings = course / "nbgrader_config.py"
     before, at = settings.read_text(), ["--course", str(course)]

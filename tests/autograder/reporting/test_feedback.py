@@ -97,12 +97,7 @@ def test_pages_are_new_after_a_mark_by_hand_and_only_then(exchanged, capsys):
     page = fetched(course, student)
     assert "1.25" in page
     assert "Well tried" in page
-
-
-def test_questions_have_the_names_of_their_exercises(exchanged):
-    assert main(["feedback", TOPIC, "--course", str(exchanged[0])]) == 0
-    page = page_of(exchanged[0], ME, TOPIC).read_text()
-    assert "Test cell" not in page
+    assert "Test cell" not in page  # questions have the names of their exercises
     assert "Student's answer" not in page
     for name in load_topic(TOPIC).exercises:
         assert f'<a href="#check-{name}">{name}</a>' in page
@@ -137,6 +132,20 @@ def test_several_processes_make_the_pages_that_one_makes(several):
     assert together.made == sorted(alone)
     assert pages_in(several) == alone
     assert make_feedback(TOPIC, several, jobs=2).kept == sorted(alone)
+
+
+def test_who_is_excused_gets_no_page_back_not_even_an_old_one(several):
+    place = {"system": "canvas", "place": "x_1_2_x.ipynb", "upload": 0, "late": False}
+    (several / "collected").mkdir()
+    ids = several / "collected" / f"{TOPIC}.json"
+    ids.write_text(json.dumps({"by mail": place}))
+    command = ["feedback", TOPIC, "--course", str(several), "--jobs", "1"]
+    archive = several / "feedback" / f"{TOPIC}_canvas.zip"
+    for line, pages in (("", 3), (f"by mail,{TOPIC},excused\n", 2), ("", 3)):
+        (several / "deadlines.csv").write_text(f"student,chapter,due\n{line}")
+        assert main(command) == 0
+        assert len(pages_in(several)) == pages
+        assert archive.exists() == (pages == 3)
 
 
 class Endless(PageMaker):
@@ -191,12 +200,6 @@ def test_process_that_is_ended_from_outside_is_one_line_and_the_rest_is_made_lat
     with pytest.raises(GraderFault, match="call the command again"):
         make_feedback(TOPIC, several, ended, jobs=2)
     assert len(make_feedback(TOPIC, several, jobs=1).made) == 3
-
-
-def test_nothing_graded_is_one_line(released_course, capsys):
-    assert main(["feedback", TOPIC, "--course", str(released_course)]) == 2
-    (line,) = capsys.readouterr().err.splitlines()
-    assert "nobody was graded" in line
 
 
 def test_notes_are_on_the_page_at_its_head_and_are_text(
