@@ -39,9 +39,6 @@ def write_lms_tables(
     Returns:
         What was written: ``canvas``, ``gradescope`` and, where a class list has
         Moodle's numbers, ``moodle``; and what an instructor has to know about them.
-
-    Raises:
-        BadTable: a class list was changed, and cannot be used any more.
     """
     chapter, people = report.chapter, people_in(course, report.chapter)
     lists = {s: kept_list(course, chapter, s) for s in (CANVAS, MOODLE)}

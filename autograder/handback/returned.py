@@ -31,10 +31,6 @@ def write_archives(course: Path, chapter: str) -> dict[str, Path]:
 
     Returns:
         The archives, by system.
-
-    Raises:
-        CourseError: the folder is no course.
-        GradebookError: the gradebook cannot be read.
     """
     course = course.resolve()
     uploads, marks = read_upload_ids(course, chapter), marks_in(course, chapter)

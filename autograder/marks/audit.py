@@ -107,11 +107,7 @@ class AuditLog:
         self._noted = []
 
     def find(self, marks: Mapping[str, Marks]) -> None:
-        """Log what gradebook and excuses say, by student, and this log does not know.
-
-        Raises:
-            BadTable: somebody changed the excuses, and something in them is wrong.
-        """
+        """Log what marks and excuses say, by student, and this log does not know."""
         began = not self.path.exists()
         known = {(c.student, c.what): c.after for c in self.changes()}
         deadlines = deadlines_of(self._course, self._chapter)

@@ -14,21 +14,13 @@ from autograder.release.settings import Settings
 
 
 def due_dates(settings: Settings) -> dict[str, datetime | None]:
-    """The due dates in a gradebook, in UTC without a zone, by chapter.
-
-    Raises:
-        GradebookError: it cannot be read.
-    """
+    """The due dates in a gradebook, in UTC without a zone, by chapter."""
     with reading(), _gradebook(settings) as book:
         return dict(book.db.execute(select(Assignment.name, Assignment.duedate)).all())
 
 
 def students_in(settings: Settings) -> set[str]:
-    """Everybody in a gradebook, with marks or not.
-
-    Raises:
-        GradebookError: it cannot be read.
-    """
+    """Everybody in a gradebook, with marks or not."""
     with reading(), _gradebook(settings) as book:
         return set(book.db.scalars(select(Student.id)))
 
@@ -37,9 +29,6 @@ def add_students(settings: Settings, people: Iterable[Person]) -> None:
     """Have everybody of a class list in a gradebook, with names and addresses.
 
     So nbgrader's own tables and the formgrader know who has handed in nothing.
-
-    Raises:
-        GradebookError: it cannot be written.
     """
     with writing(), _gradebook(settings) as book:
         for person in people:

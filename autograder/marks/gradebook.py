@@ -148,11 +148,7 @@ class ChapterMarks:
     def as_if_regraded(
         self, credited: Iterable[tuple[str, Mapping[str, Any]]]
     ) -> dict[str, Marks]:
-        """What ``read`` would return after ``regrade``; nothing is written.
-
-        Raises:
-            GradebookError: the gradebook cannot be used.
-        """
+        """What ``read`` would return after ``regrade``; nothing is written."""
         marks: dict[str, Marks] = {}
         with contextlib.suppress(_TakenBack), self._transaction():
             for student, report in credited:
@@ -316,11 +312,7 @@ class ChapterMarks:
         return assign.plugin_inst
 
     def read(self) -> dict[str, Marks]:
-        """What the gradebook holds now, by student.
-
-        Raises:
-            GradebookError: it cannot be read.
-        """
+        """What the gradebook holds now, by student."""
         with reading():
             marks = held_marks(self._gradebook, self.chapter)
             self._gradebook.db.rollback()  # do not keep it locked
@@ -328,12 +320,7 @@ class ChapterMarks:
 
 
 def marks_in(course: Path, chapter: str) -> dict[str, Marks]:
-    """What the gradebook of a course holds of a chapter, by student.
-
-    Raises:
-        CourseError: the folder is no course.
-        GradebookError: the gradebook cannot be read.
-    """
+    """What the gradebook of a course holds of a chapter, by student."""
     settings = settings_of(course.resolve())
     with ChapterMarks(settings.gradebook, settings.course_id, chapter) as book:
         return book.read()

@@ -27,12 +27,6 @@ def report_on_class(course: Path, chapter: str) -> tuple[ClassReport, list[str]]
     Returns:
         The report, and a line for each whose report and marks do not fit together, and
         for what is still to be marked by hand.
-
-    Raises:
-        NoReports: nobody was graded.
-        CourseError: the folder is no course.
-        GradebookError: the gradebook cannot be read.
-        BadTable: a class list was changed, and cannot be used any more.
     """
     settings_of(course.resolve())  # whether it is a course is the first thing to say
     reports, marks = read_reports(course, chapter), marks_in(course, chapter)
@@ -111,11 +105,6 @@ def expected_of(course: Path, chapter: str = "") -> set[str]:
     Args:
         course: folder of the course.
         chapter: whose worksheet of Moodle counts as a class list too.
-
-    Raises:
-        CourseError: the folder is no course.
-        GradebookError: the gradebook cannot be read.
-        BadTable: a class list was changed, and cannot be used any more.
     """
     found = students_in(settings_of(course.resolve()))
     found |= set(people_in(course, chapter))

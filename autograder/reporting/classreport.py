@@ -18,12 +18,11 @@ from autograder.book import chapter_title
 from autograder.files import write_atomically
 from autograder.marks.reports import EXCUSED, LOW, MISSING, ClassReport, scores_of
 from autograder.reporting.causes import (
+    NONE,
     causes_in,
-    explained,
     left_as_they_were,
-    unexplained,
 )
-from autograder.reporting.pages import Cell, counted, filled, number, of, templates
+from autograder.reporting.pages import number, of, templates
 from autograder.tables import write_csv
 
 SHOWN = 6  # entries of a list on the first screen
@@ -87,7 +86,8 @@ def write_class_report(course: Path, report: ClassReport) -> dict[str, Path]:
 def as_page(report: ClassReport) -> str:
     """The class report as one HTML page without outside resources."""
     causes, exercises = causes_in(report), exercises_in(report)
-    why, open_ = explained(causes), unexplained(causes)
+    why = [cause for cause in causes if cause.kind != NONE]
+    open_ = [cause for cause in causes if cause.kind == NONE]
     hard = sorted((e for e in exercises if e.share < 1), key=lambda e: e.share)
     return (
         templates()
@@ -107,14 +107,7 @@ def as_page(report: ClassReport) -> str:
             students=[_student(report, name) for name in report.everybody],
             examined=len(report.examined),
             exercises=[
-                [
-                    e.name,
-                    counted(e.points),
-                    Cell(of(e.solved, e.asked), e.solved),
-                    filled(e.share),
-                    counted(e.not_begun),
-                    counted(e.unexplained),
-                ]
+                [e.name, e.points, e.solved, e.share, e.not_begun, e.unexplained]
                 for e in exercises
             ],
             troubles=report.troubles(),
@@ -134,8 +127,8 @@ def exercises_in(report: ClassReport) -> list[Exercise]:
             earned.setdefault(name, []).append(got)
     left = left_as_they_were(report)
     unknown: Counter[str] = Counter()
-    for cause in unexplained(causes_in(report)):
-        unknown[cause.exercise] += len(cause.students)
+    for cause in causes_in(report):
+        unknown[cause.exercise] += len(cause.students) * (cause.kind == NONE)
     return [
         Exercise(
             name,
@@ -204,7 +197,7 @@ def _student(report: ClassReport, name: str) -> list[Any]:
     r, state = report.report_on(name), report.state_of(name)
     until = report.extended.get(name, "")
     if state in (MISSING, EXCUSED) or r is None:
-        return [name, state, Cell("–", None), Cell("–", None), "", until]
+        return [name, state, None, None, "", until]
     if r["refused"]:
         why, state = r["refused"], f"zero ({state})"
     else:
@@ -214,7 +207,7 @@ def _student(report: ClassReport, name: str) -> list[Any]:
             lost.append(f"lateness ({number(r['late_penalty'])})")
         why = ", ".join(lost)
     share = r["score"] / report.max_score if report.max_score else None
-    return [name, state, counted(r["score"]), filled(share), why, until]
+    return [name, state, r["score"], share, why, until]
 
 
 def _scores(report: ClassReport, student: str, names: Iterable[str]) -> Sequence[Any]:

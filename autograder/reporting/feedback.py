@@ -42,10 +42,6 @@ from autograder.shell import command
 PAGES_A_WORKER = 10  # fewer take less time than it takes to start a process for them
 
 
-class NoFeedback(AutograderError):
-    """There is nothing to make pages of."""
-
-
 @dataclass
 class Pages:
     """What was done about the pages of a chapter.
@@ -79,10 +75,6 @@ def make_feedback(
             this process may use.
 
     Raises:
-        CourseError: the folder is no course, or nbgrader finds nothing in it.
-        BadTable: somebody changed ``deadlines.csv``, and something in it is wrong.
-        GradebookError: the gradebook cannot be used.
-        NoFeedback: nobody was graded.
         GraderFault: a process that made pages was ended from outside.
     """
     course = course.resolve()
@@ -99,7 +91,7 @@ def make_feedback(
         if (notebook := _kept(course, student, chapter)).is_file()
     }
     if not now:
-        raise NoFeedback(
+        raise AutograderError(
             f"nobody was graded in {chapter}: grade it first with "
             f"`{command('grade', chapter, '--course', course)}`"
         )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
@@ -12,33 +11,6 @@ from jinja2 import ChoiceLoader, Environment, PackageLoader
 from markupsafe import Markup, escape
 
 from autograder.files import printable
-
-
-@dataclass(frozen=True)
-class Cell:
-    """A cell of a table that is sorted by a number.
-
-    Attributes:
-        text: what it says.
-        value: what it is sorted by; None comes last.
-        share: from 0 to 1, drawn as a bar; none is drawn if it is None.
-    """
-
-    text: str
-    value: float | None
-    share: float | None = None
-
-
-def counted(value: float) -> Cell:
-    """A number as a cell."""
-    return Cell(number(value), value)
-
-
-def filled(share: float | None) -> Cell:
-    """A share as a cell with a bar, which is empty if there is none."""
-    if share is None:
-        return Cell("–", None)
-    return Cell(percent(share), share, min(1.0, max(0.0, share)))
 
 
 @cache
@@ -70,7 +42,13 @@ def templates(package: str = __package__) -> Environment:
             "base-uri 'none'; form-action 'none'"
         )
 
-    found.globals |= {"policy": policy, "text_of": text_of, "of": of, "number": number}
+    found.globals |= {
+        "policy": policy,
+        "text_of": text_of,
+        "of": of,
+        "number": number,
+        "percent": percent,
+    }
     return found
 
 

@@ -134,7 +134,7 @@ def test_the_first_screen_answers_three_questions(course):
     assert "2 of 4 · softmax · wrong axis You did it." in teach
     assert "Read again: section “" in teach
     # 3 + 1 + 1 + 0 of 4 times 3 points.
-    assert "softmax 3 1 of 4 42% 0 1" in words
+    assert "softmax 3 1 42% 0 1" in words
 
 
 def test_a_class_of_one_and_a_class_without_mistakes_have_a_page(tmp_path):
