@@ -34,7 +34,7 @@ def test_the_rarer_what_two_share_the_further_up_they_are():
         class_of(
             ann=[wrong("f", "rows", "odd"), wrong("g", "mask", "rare")],
             bob=[wrong("f", "rows", "odd"), wrong("g", "mask", "rare")],
-            cy=[wrong("f", "rows", "odd"), wrong("g", "rows", "rare")],
+            cy=[wrong("f", "rows", "odd"), wrong("g", "rows", "other")],
             **others,
         )
     )

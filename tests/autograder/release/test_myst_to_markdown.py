@@ -96,7 +96,6 @@ def test_citations_become_author_and_year(bibliography):
         "```{note}\nnever closed",
         "{cite}`x`",
         "{doc}`nowhere`",
-        "```{quiz}\nA question without options?\n```",
     ],
 )
 def test_what_has_no_plain_form_stops_the_release(myst):

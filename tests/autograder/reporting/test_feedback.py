@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import getpass
+import html
 import json
 import re
 import shutil
-from concurrent.futures import ThreadPoolExecutor
 from multiprocessing import active_children
 from unittest.mock import patch
 
@@ -23,7 +23,6 @@ from autograder.sandbox.limits import Limits
 from classroom.submissions import cell_source, hand_in, submission
 from tests.autograder.conftest import TOPIC, code_cell
 from tests.autograder.grading.test_grade import nbgrader
-from tools.chromium import headless_chromium
 
 pytestmark = pytest.mark.usefixtures("needs_sandbox")
 LIMITS = Limits(cell_seconds=5, submission_seconds=30)
@@ -203,46 +202,29 @@ def test_process_that_is_ended_from_outside_is_one_line_and_the_rest_is_made_lat
 
 
 def test_notes_are_on_the_page_at_its_head_and_are_text(
-    grade, released_course, right, tmp_path, needs_chromium
+    grade, released_course, right, tmp_path
 ):
     """Names and errors in notes are the student's own, and may be meant to do harm."""
     course = tmp_path / "course"
     shutil.copytree(released_course, course)
     path = course / "release" / TOPIC / f"{TOPIC}.ipynb"
     data = submission(json.loads(path.read_text()), right)
-    harm = "</div>\n\n<b id=harm>x</b> $x^2$ `y` *z* \\u202e\\x1b[1m" + "w" * 500
-    data["cells"].insert(
-        1, code_cell(f"raise ValueError({harm!r})".replace("\\\\", "\\"))
-    )
+    harm = "</div>\n\n<b id=harm>x</b> $x^2$ `y` *z* \u202e\x1b[1m"
+    data["cells"].insert(1, code_cell(f"raise ValueError({harm!r})"))
     hand_in(course, TOPIC, {"ada": data})
     (course / "submitted" / "ada" / TOPIC / f"{TOPIC}.ipynb").rename(
         course / "submitted" / "ada" / TOPIC / "my work.ipynb"
     )
     grade(TOPIC, course, limits=LIMITS)
-    page = page_of(course, "ada", TOPIC)
-
-    def seen():
-        with headless_chromium() as browser:
-            tab = browser.new_page(viewport={"width": 360, "height": 800})
-            tab.route("http*://**", lambda route: route.abort())  # MathJax
-            tab.goto(page.as_uri(), wait_until="domcontentloaded")
-            notes = tab.locator("#notebook .cell").first.locator("li")
-            wide = "document.documentElement.scrollWidth"
-            return (
-                notes.all_inner_texts(),
-                tab.locator("#harm").count(),
-                tab.evaluate(wide),
-            )
-
     make_feedback(TOPIC, course)
-    with ThreadPoolExecutor(1) as thread:  # Playwright keeps the thread it runs in
-        notes, harmful, width = thread.submit(seen).result()
-    (stopped,) = [note for note in notes if "stopped" in note]
+    page = page_of(course, "ada", TOPIC).read_text()
+    first = page[page.index('id="notebook"') :].partition("</ul>")[0]
+    notes = [re.sub("<.*?>", "", note) for note in re.findall("<li>.*?</li>", first)]
+    (stopped,) = [html.unescape(note) for note in notes if "stopped" in note]
     assert "</div> <b id=harm>x</b> $x^2$ `y` *z*" in stopped
     assert not any(character in stopped for character in "\u202e\x1b")
     assert any("named my work.ipynb" in note for note in notes)
-    assert harmful == 0
-    assert width <= 360
+    assert "<b id=harm>" not in first
 
 
 def test_a_page_that_cannot_be_made_has_its_reason(several, capsys):
