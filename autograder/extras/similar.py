@@ -19,7 +19,7 @@ import nbformat
 
 from autograder.errors import AutograderError
 from autograder.files import Unusable, write_atomically
-from autograder.marks.reports import ClassReport
+from autograder.marks.reports import ClassReport, kept_path
 from autograder.notebooks import grade_id, read_notebook, source
 from autograder.release.course import master_text
 from autograder.reporting.causes import Cause, causes_in
@@ -107,8 +107,7 @@ class Graded:
 
     def path(self, student: str) -> Path:
         """Where the graded notebook of a student is."""
-        folder = self._course / "autograded" / student / self._chapter
-        return folder / f"{self._chapter}.ipynb"
+        return kept_path(self._course, self._chapter, student)
 
     def answers_of(self, student: str) -> dict[str, str]:
         """What a student wrote for each exercise, without stubs."""

@@ -22,6 +22,7 @@ from autograder.files import write_atomically
 from autograder.lms.names import CANVAS, MOODLE, readings
 from autograder.lms.upload_ids import HandedIn, read_upload_ids
 from autograder.marks.gradebook import marks_in
+from autograder.marks.reports import kept_path
 from autograder.marks.scores import Marks
 from autograder.reporting.feedback_page import page_of
 
@@ -73,7 +74,7 @@ def _for_canvas(
         page = page_of(course, student, chapter)
         if entry.system != CANVAS or student not in marks or not page.is_file():
             continue
-        kept = course / "autograded" / student / chapter / f"{chapter}.ipynb"
+        kept = kept_path(course, chapter, student)
         notebook = with_marks(json.loads(kept.read_bytes()), chapter, marks[student])
         content = json.dumps(notebook, indent=1).encode()
         if entry.place.casefold().endswith(".zip"):

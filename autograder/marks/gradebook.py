@@ -290,8 +290,9 @@ class ChapterMarks:
         if self._late is not None and seconds > 0:
             self._gradebook.db.flush()
             self._gradebook.db.refresh(notebook, ["score"])
-            score, late = notebook.score, self._late_plugin.late_submission_penalty
+            score = notebook.score
             try:
+                late = self._late_plugin.late_submission_penalty
                 penalty = late(student, score, seconds)
                 lost = None if penalty is None else min(max(float(penalty), 0.0), score)
             except Exception as error:

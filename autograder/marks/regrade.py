@@ -76,8 +76,8 @@ class Regrade:
         kind: str,
         name: str,
         points: float | None,
-        why: str = "",
-        exercise: str | None = None,
+        why: str,
+        exercise: str | None,
     ) -> list[Rule]:
         """The rules with one more; it replaces one about the same cause.
 

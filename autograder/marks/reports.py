@@ -151,6 +151,11 @@ def report_path(course: Path, chapter: str, student: str) -> Path:
     return course / "reports" / chapter / f"{student}.json"
 
 
+def kept_path(course: Path, chapter: str, student: str) -> Path:
+    """Where the examined notebook of a student is kept."""
+    return course / "autograded" / student / chapter / f"{chapter}.ipynb"
+
+
 def report_in(path: Path) -> dict[str, Any] | None:
     """The content of a file if it is a report, undamaged, and not some other file."""
     try:

@@ -26,7 +26,7 @@ from autograder.errors import AutograderError, GraderFault
 from autograder.files import write_atomically
 from autograder.marks.deadlines import deadlines_of
 from autograder.marks.gradebook import marks_in
-from autograder.marks.reports import report_in, report_path
+from autograder.marks.reports import kept_path, report_in, report_path
 from autograder.marks.scores import Marks
 from autograder.processors import processors
 from autograder.release.settings import require_no_pattern
@@ -88,7 +88,7 @@ def make_feedback(
     now = {
         student: _fingerprint(notebook, found)
         for student, found in sorted(marks.items())
-        if (notebook := _kept(course, student, chapter)).is_file()
+        if (notebook := kept_path(course, chapter, student)).is_file()
     }
     if not now:
         raise AutograderError(
@@ -151,10 +151,6 @@ def _made(
             ) from None
         finally:
             executor.shutdown(cancel_futures=True)
-
-
-def _kept(course: Path, student: str, chapter: str) -> Path:
-    return course / "autograded" / student / chapter / f"{chapter}.ipynb"
 
 
 def _fingerprint(notebook: Path, marks: Marks) -> str:
