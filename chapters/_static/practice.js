@@ -79,7 +79,8 @@
 
     welcome() {
       if (!this.chapters.length) {
-        this.message.textContent = "Open a chapter first."; // one line on a phone, as before
+        const first = element("a", { href: "simplified_attention.html" }, "chapter 1");
+        this.message.replaceChildren("Open a chapter first: here is ", first, ".");
         return;
       }
       this.message.textContent = "";
