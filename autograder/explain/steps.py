@@ -15,7 +15,6 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache, partial
-from itertools import combinations
 from types import CodeType, ModuleType
 from typing import Any
 
@@ -452,25 +451,15 @@ def values_exchanged(
 def parts_exchanged(
     function: ast.FunctionDef, nodes: Sequence[ast.AST]
 ) -> Iterator[tuple[str, Change]]:
-    """Two parts of a module are swapped, or one is used for both."""
+    """One part of a module is used where another one belongs."""
     uses = [n for n in nodes if isinstance(n, ast.Attribute) and _is_self(n.value)]
     uses = [node for node in uses if isinstance(node.ctx, ast.Load)]
-    for one, other in combinations(dict.fromkeys(node.attr for node in uses), 2):
-        swap = {one: other, other: one}
-        both = [node for node in uses if node.attr in swap]
-        yield (
-            f"`{one}` and `{other}` are swapped",
-            {node: _part(swap[node.attr]) for node in both},
-        )
-        for node in both:
-            says = (
-                f"`{swap[node.attr]}` is used in one place where `{node.attr}` belongs"
-            )
-            yield says, {node: _part(swap[node.attr])}
-
-
-def _part(name: str) -> ast.Attribute:
-    return ast.Attribute(ast.Name("self", ast.Load()), name, ast.Load())
+    for name in dict.fromkeys(node.attr for node in uses):
+        for node in uses:
+            if node.attr != name:
+                says = f"`{name}` is used in one place where `{node.attr}` belongs"
+                part = ast.Attribute(ast.Name("self", ast.Load()), name, ast.Load())
+                yield says, {node: part}
 
 
 def function_exchanged(node: ast.Attribute) -> Iterator[Told]:
@@ -540,8 +529,6 @@ def statement_left_out(node: ast.stmt) -> Iterator[Told]:
         yield f"{name} is left out", ast.Pass()
     elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
         yield f"the step with `{_called(node.value)}` is left out", ast.Pass()
-    elif isinstance(node, ast.Break):
-        yield "a loop does not end early", ast.Pass()
 
 
 def _renews(node: ast.Assign) -> bool:
@@ -568,16 +555,11 @@ def _with_test(node: ast.If | ast.IfExp, test: ast.expr) -> ast.AST:
 
 
 def loop_changed(node: ast.For) -> Iterator[Told]:
-    """Rounds of a loop are left out, or come in another order."""
+    """The rounds of a loop come in the opposite order."""
     rounds = ast.Call(ast.Name("list", ast.Load()), [node.iter], [])
-    for says, piece in (
-        ("a loop stops after its first round", ast.Slice(upper=ast.Constant(1))),
-        ("the last round of a loop is left out", ast.Slice(upper=ast.Constant(-1))),
-        ("the first round of a loop is left out", ast.Slice(lower=ast.Constant(1))),
-        ("a loop runs in the opposite order", ast.Slice(step=ast.Constant(-1))),
-    ):
-        other = ast.Subscript(rounds, piece, ast.Load())
-        yield says, ast.For(node.target, other, node.body, node.orelse)
+    turned = ast.Subscript(rounds, ast.Slice(step=ast.Constant(-1)), ast.Load())
+    says = "a loop runs in the opposite order"
+    yield says, ast.For(node.target, turned, node.body, node.orelse)
 
 
 OPERATORS: dict[type[ast.AST], Sequence[Operator]] = {
@@ -593,7 +575,6 @@ OPERATORS: dict[type[ast.AST], Sequence[Operator]] = {
     ast.AugAssign: (statement_left_out,),
     ast.Assign: (statement_left_out, value_changed),
     ast.Expr: (statement_left_out,),
-    ast.Break: (statement_left_out,),
     ast.If: (condition_changed,),
     ast.IfExp: (condition_changed,),
     ast.For: (loop_changed,),
