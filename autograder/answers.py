@@ -102,10 +102,10 @@ def outcome(case: Case, implementation: Implementation, seed: int) -> Any:
         return case.run(implementation, rng)
 
 
-def encode_error(error: BaseException) -> bytes:
-    """The answer of a case that stopped with an error."""
-    said = [_type_told(error), _brief(error), *origin_of(error)]
-    return RAISED + encode_value(said)
+def encode_error(error: BaseException, traced: bool = True) -> bytes:
+    """The answer of a case that stopped with an error, and in which line if traced."""
+    origin = origin_of(error) if traced else ["", "", ""]
+    return RAISED + encode_value([_type_told(error), _brief(error), *origin])
 
 
 def encode_outcome(value: Any) -> bytes:
