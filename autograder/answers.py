@@ -35,7 +35,7 @@ VALUE, RAISED, UNREADABLE, REFUSED = b"V", b"R", b"U", b"F"  # what came out
 # What may be said of a value that could not be encoded: the sentences of ``encoding``.
 _SAID = re.compile(
     r"the result is nested more than \d{1,3} deep"
-    r"|the result has more than \d{1,6} (?:items|parts)"
+    r"|the result has more than \d{1,6} parts"
     r"|the result is a dictionary whose keys are not strings"
     r"|the result is of type [A-Za-z_]{1,30}; arrays, numbers and texts can be read"
     r"|the result holds values of type [A-Za-z<>|]{1,12}\d{0,3}"

@@ -22,13 +22,13 @@ from autograder.exercise import Case, Exercise, Implementation
 from autograder.expected import Expected
 from autograder.explain import Edit, advice, errors, results
 from autograder.explain.arguments import argument_edits, called_in, wrapped
-from autograder.explain.steps import CHANGED, cost, file_of, has_loops, step_edits
+from autograder.explain.steps import has_loops, run_within, step_edits
 from autograder.parts import is_input
 from autograder.reasons import Reason
 from autograder.rows import UNCHANGED, disagreement
 
 MOST = 300  # edits of one reference that are tried
-LONGER, LEAST_COST = 5, 500  # how much more than the reference an edit may cost
+LONGER, LEAST = 20, 0.01  # as the reference, and seconds: how long an edit may take
 SECONDS = 0.45  # of the processor, after which no other edit is tried
 ERRORS_MISSING = (
     "All values are right. Only errors that the docstring asks for are not raised: "
@@ -328,7 +328,7 @@ class _Edits:
     """All edits of a reference, made when they are asked for.
 
     Attributes:
-        costs: what each case costs the reference.
+        seconds: of the processor, that each case takes with the reference.
         tried: those that were asked for so far.
     """
 
@@ -337,13 +337,11 @@ class _Edits:
     ) -> None:
         self._reference, self._cases, self._expected = reference, cases, expected
         self._calls: list[dict[str, Any]] = []
-        self.costs = [self._cost(n) for n in range(len(cases))]
+        self.seconds = [self._duration(n) for n in range(len(cases))]
         self._may_be_long = has_loops(reference)
         self.tried: list[_Tried] = []
 
-    def _cost(self, number: int) -> float:
-        case, seed = self._cases[number], self._expected.seeds[number]
-
+    def _duration(self, number: int) -> float:
         def call(function: Any, given: dict[str, Any]) -> Any:
             self._calls.append(dict(given))
             return function(**given)
@@ -351,27 +349,31 @@ class _Edits:
         noting = self._reference
         if called_in(noting) is not None:
             noting = wrapped(noting, call)
-        return cost(lambda: answer(case, noting, seed), file_of(self._reference))
+        start = time.process_time()
+        self._asked(noting, number)
+        return time.process_time() - start
+
+    def _asked(self, implementation: Implementation, number: int) -> bytes:
+        return answer(self._cases[number], implementation, self._expected.seeds[number])
 
     def answer(self, made: Implementation, number: int) -> Answer:
         """What a changed version answers to a case, unless that takes too long."""
-        case, seed = self._cases[number], self._expected.seeds[number]
-        came = []
+        came: list[bytes] = []
 
         def run() -> None:
-            came.append(decode(answer(case, made, seed)))
+            came.append(self._asked(made, number))
 
         if not self._may_be_long:
             run()
-            return came[0]
-        most = LONGER * self.costs[number] + LEAST_COST
-        return came[0] if cost(run, CHANGED, most) <= most else NO_ANSWER
+        else:
+            run_within(LONGER * self.seconds[number] + LEAST, run)
+        return decode(came[0]) if came else NO_ANSWER
 
-    def key(self, number: int) -> tuple[bool, bool, int]:
+    def key(self, number: int) -> tuple[bool, bool, float]:
         """What sorts cases: those that tell most versions apart in least time first."""
         constant = self._expected.constant[number]
         tells = _tells_apart(self._expected, number)
-        return constant, not tells, self.costs[number]
+        return constant, not tells, self.seconds[number]
 
     def all(self) -> Iterator[_Tried]:
         """The edits, those of arguments first."""

@@ -10,7 +10,6 @@ from __future__ import annotations
 import ast
 import contextlib
 import inspect
-import math
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -25,7 +24,6 @@ Told = tuple[str, ast.AST]  # what is wrong, and the node that makes it so
 Operator = Callable[[Any], Iterator[Told]]
 Change = dict[ast.AST, ast.AST]  # the nodes that are replaced, and what replaces them
 
-LONGEST = 0.1  # seconds of the processor for a changed version in one case
 CHANGED = "<changed>"  # the file that changed code seems to be in
 SAYS = "A right solution gives your result if one step is wrong: {}."
 NAMES = {
@@ -584,40 +582,26 @@ OPERATORS: dict[type[ast.AST], Sequence[Operator]] = {
 # What a case does
 
 
-class TooLong(BaseException):
+class _TooLong(BaseException):
     """A changed version goes on for much longer than the right one."""
 
 
-def file_of(reference: Implementation) -> str | None:
-    """The file that a reference is written in, if there is one."""
-    try:
-        return inspect.getfile(inspect.unwrap(reference))
-    except TypeError:
-        return None
+def run_within(seconds: float, run: Callable[[], Any]) -> None:
+    """Run a case on a changed version, which is stopped where it takes too long.
 
-
-def cost(run: Callable[[], Any], file: str | None, most: float = math.inf) -> float:
-    """Run a case and count the calls, and the lines of a file.
-
-    It is stopped where it costs more than ``most``, or takes long although that is
-    finite: without its limit, a loop may never end, or a list outgrow the memory.
+    Its loops may never end, or a list outgrow the memory.
     """
-    count = 0
-    end = time.process_time() + LONGEST if math.isfinite(most) else math.inf
+    end = time.process_time() + seconds
 
     def trace(frame: Any, event: str, _: Any) -> Any:
-        nonlocal count
-        count += 1
-        if count > most or (count % 16 == 0 and time.process_time() > end):
-            count = max(count, most + 1)
-            raise TooLong
-        return trace if frame.f_code.co_filename == file else None
+        if time.process_time() > end:
+            raise _TooLong
+        return trace if frame.f_code.co_filename == CHANGED else None
 
     before = sys.gettrace()
     sys.settrace(trace)
     try:
-        with contextlib.suppress(TooLong):
+        with contextlib.suppress(_TooLong):
             run()
     finally:
         sys.settrace(before)
-    return count
