@@ -39,7 +39,7 @@ def test_stub_gets_a_friendly_line_and_zero(capsys):
     assert "Not implemented yet" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("given", [3, None, lambda x: x, np.zeros(3)])
+@pytest.mark.parametrize("given", [3, lambda x: x])
 def test_what_is_no_exercise_gets_one_line(capsys, given):
     assert check(given) == 0
     assert len(capsys.readouterr().out.strip().splitlines()) == 1
@@ -66,20 +66,6 @@ def test_table_escapes_what_comes_from_the_student():
 def run(*sources):
     notebook = new_notebook(cells=[new_code_cell(source) for source in sources])
     return NotebookClient(notebook, kernel_name="python3").execute().cells
-
-
-def test_forbidden_call_is_found_in_a_class_of_a_notebook():
-    cells = run(
-        "from torch import nn\nfrom autograder.check import check",
-        "class MultiHeadAttention(nn.Module):\n"
-        "    def __init__(self, D, h):\n"
-        "        super().__init__()\n"
-        "        self.inner = nn.MultiheadAttention(D, h)\n"
-        "check(MultiHeadAttention)",
-    )
-    table, points = cells[1].outputs
-    assert "uses MultiheadAttention, which this" in table.data["text/plain"]
-    assert float(points.data["text/plain"]) == 0
 
 
 def test_a_notebook_shows_what_is_wrong_beside_the_expected_and_the_points():
@@ -143,9 +129,8 @@ def test_yours_beside_the_expected_is_of_the_first_case_that_can_be_read():
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, 1e300])
-@pytest.mark.parametrize("shape", [(2, 2), (3,)])
-def test_odd_values_can_be_shown(value, shape):
-    page = side_by_side(differing((np.full(shape, value), np.ones(shape))))
+def test_odd_values_can_be_shown(value):
+    page = side_by_side(differing((np.full((2, 2), value), np.ones((2, 2)))))
     yours, expected, _ = grids(page)
     assert yours[0][0] == f"{value:g}"
     assert expected[0][0] == "1"

@@ -74,7 +74,6 @@ def test_another_function_writes_something_else(file, name):
     ("body", "said"),
     [
         ("return scores * np.nan", "not a number"),
-        ("return scores.sum(axis=-1)", "the shapes must be equal"),
         ("return None", "weights of shape ()"),
         ("import sys; sys.exit()", "SystemExit"),
     ],
@@ -82,10 +81,3 @@ def test_another_function_writes_something_else(file, name):
 def test_whatever_it_does_the_page_says_it(file, body, said):
     _, page = run(file, f"def softmax(scores):\n    {body}\n")
     assert said in page.get_text()
-
-
-def test_a_cell_that_does_not_run_gives_no_model(file):
-    answer, page = run(file, "def softmax(scores)\n    return scores")
-    assert answer["failed"] is True
-    assert "SyntaxError" in page.get_text()
-    assert not written(page)

@@ -34,7 +34,6 @@ def system(tmp_path, monkeypatch):
         ({}, 64),
         ({"class/grader": "max 100000\n"}, 64),
         ({"class/grader": "200000 100000\n"}, 2),
-        ({"class/grader": "150000 100000\n"}, 2),
         ({"class/grader": "1000 100000\n"}, 1),
         ({"class": "300000 100000\n", "class/grader": "max 100000\n"}, 3),
         ({"class/grader": "nonsense"}, 64),

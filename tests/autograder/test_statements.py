@@ -11,10 +11,8 @@ from autograder.statements import names_bound
 
 FORMS = [
     "def f():\n    def one(t): return t\n    return one(two)",
-    "def f():\n    class one: pass\n    return one()",
     "def f():\n    import one.part\n    return one.x",
     "def f():\n    from m import one, two as three\n    return one, two, three",
-    "def f():\n    one = 1\n    return one, two",
     "def f(x):\n    for one in x: print(one)\n    return [two for two in x]",
     "def f():\n    with x as one: return one",
     "def f():\n    try: pass\n    except E as one: raise one",

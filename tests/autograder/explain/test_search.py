@@ -6,7 +6,6 @@ would be.
 
 from __future__ import annotations
 
-import importlib
 import time
 from dataclasses import replace
 from functools import cache
@@ -217,18 +216,6 @@ def test_an_edit_that_would_not_end_is_given_up():
     start = time.process_time()
     explain(exercise, given, expected)
     assert time.process_time() - start < 3
-
-
-@pytest.mark.parametrize("topic", CHAPTERS)
-def test_a_right_answer_in_another_style_has_nothing_to_be_explained(topic):
-    module = importlib.import_module(f"tests.alternatives.{topic}")
-    for name, alternatives in module.ALTERNATIVES.items():
-        if isinstance(load_topic(topic).exercises[name], BreakExercise):
-            continue
-        exercise, expected = asked(topic, name)
-        for alternative in alternatives:
-            report = judge(exercise, answers(exercise, alternative, expected), expected)
-            assert (report.reason, report.message) == (Reason.NONE, "")
 
 
 def test_a_search_ends_when_its_time_is_over(monkeypatch):
