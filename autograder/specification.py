@@ -101,11 +101,9 @@ class Parameter:
         return f"expected ({', '.join(self.shape.split())}{comma})"
 
 
-def reals(
-    name: str, shape: str, low: float = -LARGEST, high: float = LARGEST
-) -> Parameter:
+def reals(name: str, shape: str) -> Parameter:
     """An array of real numbers."""
-    return Parameter(name, shape, "f", low, high)
+    return Parameter(name, shape, "f", -LARGEST, LARGEST)
 
 
 def integers(name: str, shape: str, low: int, high: int) -> Parameter:

@@ -27,7 +27,7 @@ from autograder.parts import is_input
 from autograder.reasons import Reason
 from autograder.rows import UNCHANGED, disagreement
 
-MOST = 300  # edits of one reference that are tried
+MOST = 400  # edits of one reference that are tried
 LONGER, LEAST = 20, 0.01  # as the reference, and seconds: how long an edit may take
 SECONDS = 0.45  # of the processor, after which no other edit is tried
 ERRORS_MISSING = (

@@ -521,19 +521,8 @@ def statement_left_out(node: ast.stmt) -> Iterator[Told]:
     """A statement that changes what is there already is left out."""
     if isinstance(node, ast.AugAssign) and type(node.op) in LEFT_OUT:
         yield _without(node.op, node.value), ast.Pass()
-    elif isinstance(node, ast.Assign) and _renews(node):
-        calls = [n for n in ast.walk(node.value) if isinstance(n, ast.Call)]
-        name = f"the step with `{_called(calls[0])}`" if calls else "one step"
-        yield f"{name} is left out", ast.Pass()
     elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
         yield f"the step with `{_called(node.value)}` is left out", ast.Pass()
-
-
-def _renews(node: ast.Assign) -> bool:
-    """Whether a variable is set from its own value."""
-    (target, *others) = node.targets
-    names = {n.id for n in ast.walk(node.value) if isinstance(n, ast.Name)}
-    return not others and isinstance(target, ast.Name) and target.id in names
 
 
 def condition_changed(node: ast.If | ast.IfExp) -> Iterator[Told]:
@@ -571,7 +560,7 @@ OPERATORS: dict[type[ast.AST], Sequence[Operator]] = {
     ast.Tuple: (order_changed,),
     ast.List: (order_changed,),
     ast.AugAssign: (statement_left_out,),
-    ast.Assign: (statement_left_out, value_changed),
+    ast.Assign: (value_changed,),
     ast.Expr: (statement_left_out,),
     ast.If: (condition_changed,),
     ast.IfExp: (condition_changed,),

@@ -18,7 +18,6 @@ from autograder.break_exercise import (
     WrongVersions,
     hidden_versions,
     hide,
-    shown_by,
 )
 from autograder.exercise import (
     Exercise,
@@ -91,10 +90,6 @@ def test_versions_are_two_to_six_and_each_is_told_from_the_others(topic, name):
     for known in versions:  # the title gives it away in part only
         source = Path(ROOT, f"{topic}.py").read_text(encoding="utf-8")
         assert known.name not in source
-    advice = shown_by(exercise)
-    assert not advice or len(advice) == len(versions)
-    for words in advice:  # it goes on where the title ends
-        assert words.endswith(".") and words[0].islower(), words
 
 
 @pytest.mark.parametrize(
@@ -212,9 +207,6 @@ def test_versions_have_to_fit_the_cases():
     assert hide(exercise, one).versions == (one,)
     with pytest.raises(WrongVersions, match="1 cases for wrong versions, and 2"):
         hide(exercise, one, one)
-    assert hide(exercise, one, shown_by=["take 1."]).shown_by == ("take 1.",)
-    with pytest.raises(WrongVersions, match="advice on 2 of 1 wrong versions"):
-        hide(exercise, one, shown_by=["take 1.", "take 2."])
     other = Mistake("other", "softmax", "hint", abs)
     with pytest.raises(WrongVersions, match="other is one of softmax"):
         hide(exercise, other)

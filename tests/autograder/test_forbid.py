@@ -61,34 +61,6 @@ def test_a_library_norm_is_refused_however_it_is_reached(way):
     assert called[0] == named
 
 
-sequence = torch.randn(3, 1, 8)
-encoder_layer = nn.TransformerEncoderLayer(8, 2, 5, 0.0)
-OTHER_CALLS = {  # the exercise that forbids it, a call, and what is called
-    "a layer of several heads": (
-        *("multi_head", "MultiHeadAttention"),
-        lambda: nn.MultiheadAttention(8, 2),
-    ),
-    "its forward": (
-        *("transformer", "EncoderLayer"),
-        lambda: nn.TransformerEncoderLayer.forward(encoder_layer, sequence),
-    ),
-    "a stack": (
-        *("transformer", "Encoder"),
-        lambda: nn.Transformer(8, 2, 1, 1, 5),
-    ),
-}
-
-
-@pytest.mark.parametrize("way", OTHER_CALLS)
-def test_what_other_exercises_rebuild_is_refused(way):
-    topic, name, call = OTHER_CALLS[way]
-    forbidden = load_topic(topic).exercises[name].forbidden
-    with refusing(forbidden) as called, pytest.raises(ForbiddenCall):
-        call()
-    assert called
-    assert set(called) <= set(forbidden)
-
-
 def test_what_an_exercise_does_not_forbid_may_be_called():
     with refusing(load_topic("transformer").exercises["EncoderLayer"].forbidden) as no:
         x = torch.randn(1, 3, 8, requires_grad=True)
