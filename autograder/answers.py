@@ -23,12 +23,7 @@ from autograder.encoding import Unreadable, clean
 from autograder.encoding import decode as decode_value
 from autograder.encoding import encode as encode_value
 from autograder.exercise import Case, Implementation
-from autograder.origin import (
-    Origin,
-    is_raised_by_statement,
-    origin_of,
-    read_origin,
-)
+from autograder.origin import Origin, origin_of, read_origin
 from autograder.without_torch import loaded_torch
 
 VALUE, RAISED, UNREADABLE, REFUSED = b"V", b"R", b"U", b"F"  # what came out
@@ -142,12 +137,9 @@ def _seeded_torch(seed: int) -> Iterator[None]:
 
 
 def _type_told(error: BaseException) -> str:
-    """The built-in type, but for what a library has not implemented: no stub."""
+    """The built-in type. A stub says nothing; a library says what it has not got."""
     kind = builtin_type(error)
-    if kind != "NotImplementedError":
-        return kind
-    stub = type(error) is NotImplementedError and is_raised_by_statement(error)
-    return kind if stub else "RuntimeError"
+    return "RuntimeError" if kind == "NotImplementedError" and error.args else kind
 
 
 def builtin_type(error: BaseException) -> str:

@@ -7,7 +7,6 @@ here.
 
 from __future__ import annotations
 
-import dis
 import linecache
 import re
 import sysconfig
@@ -111,20 +110,6 @@ class Origin:
             for v in self.variables
         ]
         return f" There, {listed(told)}."
-
-
-def is_raised_by_statement(error: BaseException) -> bool:
-    """Whether a ``raise`` outside of libraries raised it, as a stub does.
-
-    What is written in C raises from the line that calls it, without such a statement.
-    """
-    at = error.__traceback__
-    while at is not None and at.tb_next is not None:
-        at = at.tb_next
-    if at is None or at.tb_frame.f_code.co_filename.startswith(_INSTALLED):
-        return at is None
-    code = at.tb_frame.f_code.co_code
-    return dis.opname[code[at.tb_lasti]] == "RAISE_VARARGS"
 
 
 def in_short(line: str) -> str:

@@ -184,7 +184,7 @@ MEANINGS = {
     r"^RuntimeError: .*([Ee]xpected dtype int|scalar types: Long|to be Long)": (
         "Ids and indices have to be whole numbers: a tensor of dtype torch.long."
     ),
-    r"^RuntimeError: .*(same dtype|expected .* (Float|Double|Half|Long|Bool)"
+    r"^RuntimeError: .*(same (dtype|datatype)|expected .* (Float|Double|Half|Long|Bool)"
     r"|scalar ty|Input type .* and weight type)": "Tensors of two dtypes meet. Make "
     "new ones in the dtype of the inputs, as x.new_zeros(...) or torch.zeros(..., "
     "dtype=x.dtype) do. Converting a module reaches the layers that are its "
