@@ -51,12 +51,6 @@ def cached_attention(query, key, value, cache):
     weights = weights / weights.sum(-1, keepdims=True)
     return np.einsum("bhnt,bhtd->bhnd", weights, V)
 """,
-    "softmax": """
-def softmax(scores):
-    e = np.exp(scores - np.max(scores, axis=-1, keepdims=True))
-    total = np.sum(e, axis=-1, keepdims=True)
-    return e / total
-""",
     "scaled_dot_product_attention": """
 def scaled_dot_product_attention(query, key, value, mask=None):
     d = query.shape[-1]
@@ -67,15 +61,6 @@ def scaled_dot_product_attention(query, key, value, mask=None):
     e = np.exp(scores + bias - np.max(scores + bias, -1, keepdims=True, initial=-1e300))
     weights = e / np.maximum(np.sum(e, -1, keepdims=True), 1e-300)
     return np.matmul(weights, value), weights
-""",
-    "split_heads": """
-def split_heads(x, num_heads):
-    B, N, E = x.shape
-    if E % num_heads:
-        raise ValueError(f"{x.shape} {num_heads}")
-    d = E // num_heads
-    heads = [x[:, :, i * d : (i + 1) * d] for i in range(num_heads)]
-    return np.stack(heads, axis=1)
 """,
 }
 
@@ -94,20 +79,6 @@ def student(exercise: str, *slips: tuple[str, str]) -> Callable:
 # The mistakes that students make most. What stands in a right answer of a student, what
 # stands there with the mistake, and its name.
 SLIPS = {
-    "softmax": [
-        ("np.max(scores, axis=-1, keepdims=True)", "0", "exponential_overflows"),
-        (
-            "np.max(scores, axis=-1, keepdims=True)",
-            "np.max(scores)",
-            "one_maximum_for_all_rows",
-        ),
-        ("e / total", "e", "never_normalised"),
-        (
-            "np.sum(e, axis=-1, keepdims=True)",
-            "np.sum(e)",
-            "divided_by_the_sum_of_all_rows",
-        ),
-    ],
     "scaled_dot_product_attention": [
         (" / math.sqrt(d)", "", "attention_unscaled"),
         (
@@ -116,15 +87,6 @@ SLIPS = {
             "attention_mask_inverted",
         ),
         ("if mask is None:", "if True:", "attention_mask_unused"),
-    ],
-    "split_heads": [
-        (
-            "np.stack(heads, axis=1)",
-            "x.reshape(B, num_heads, N, d)",
-            "split_by_reshaping_only",
-        ),
-        ("axis=1)", "axis=2)", "split_without_transposing"),
-        ("i * d : (i + 1) * d]", "i::num_heads]", "split_interleaved"),
     ],
     "cached_attention": [
         (" / query.shape[3] ** 0.5", "", "not_scaled"),

@@ -7,7 +7,6 @@ import json
 import pytest
 
 from autograder.__main__ import main
-from autograder.notebooks import METADATA_KEY
 from tests.autograder.conftest import TOPIC
 
 MINE = "def softmax(scores):  # für später\n    return scores\n"
@@ -96,13 +95,3 @@ def test_bad_input_is_one_line_and_changes_nothing(
     assert len(said) == 1
     assert words in said[0]
     assert {f: f.read_bytes() for f in notebook.parent.iterdir()} == before
-
-
-def test_notebook_without_the_stub_is_left_alone(notebook, capsys):
-    data = json.loads(notebook.read_text())
-    del cells(data)["softmax"]["metadata"][METADATA_KEY]
-    notebook.write_text(json.dumps(data))
-    before = notebook.read_bytes()
-    assert main(["reset", str(notebook), "softmax"]) == 2
-    assert "does not hold the stub of softmax" in capsys.readouterr().err
-    assert notebook.read_bytes() == before

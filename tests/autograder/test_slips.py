@@ -39,17 +39,6 @@ SLIPS: dict[str, tuple[list[str], list[str]]] = {
         ],
         ["your line 2, `s = X.T @ q`", "`q` has shape", "needs the k twice"],
     ),
-    "trailing comma": (
-        [SOFTMAX.format("return e / e.sum(-1, keepdims=True),"), "check(softmax)"],
-        ["a list or tuple of 1, expected an array", "A comma at the end"],
-    ),
-    "print for return": (
-        [
-            SOFTMAX.format("print((e / e.sum(-1, keepdims=True)).size)"),
-            "check(softmax)",
-        ],
-        ["nothing (None), expected an array", "unless it ends with a return"],
-    ),
     "input changed in place": (
         [
             "def softmax(scores):\n    scores -= scores.max(-1, keepdims=True)\n"
@@ -122,7 +111,6 @@ SLIPS: dict[str, tuple[list[str], list[str]]] = {
         ["softmax = lambda scores: scores", "check(softmax)"],
         ["keep the name that the stub has"],
     ),
-    "the name in quotes": (["1", "check('softmax')"], ["not <class 'str'>"]),
 }
 
 
