@@ -87,7 +87,7 @@ class Parameter:
                 f"`{self.name}` has shape {shape}; each size may be 1 to {MAX_SIZE}"
             )
         for letter, size in zip(wanted, given, strict=True):
-            fixed = int(letter) if letter.isdigit() else sizes.setdefault(letter, size)
+            fixed = sizes.setdefault(letter, size)
             if fixed != size:
                 raise NotAllowed(
                     f"`{self.name}` has shape {shape}, {self._described()} with "
