@@ -583,9 +583,11 @@ def run_within(seconds: float, run: Callable[[], Any]) -> None:
     end = time.process_time() + seconds
 
     def trace(frame: Any, event: str, _: Any) -> Any:
+        if frame.f_code.co_filename != CHANGED:
+            return None
         if time.process_time() > end:
             raise _TooLong
-        return trace if frame.f_code.co_filename == CHANGED else None
+        return trace
 
     before = sys.gettrace()
     sys.settrace(trace)
