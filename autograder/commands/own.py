@@ -7,10 +7,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from autograder.commands.common import (
-    can_grade,
-    say,
-)
+from autograder.commands.common import can_grade, say
 from autograder.exercise import load_topic
 
 
@@ -50,17 +47,14 @@ def add_to(commands: Any) -> None:
 
 
 def _check(options: argparse.Namespace) -> int:
-    in_sandbox = can_grade() and not options.no_sandbox
-    report = _graded(options) if in_sandbox else _checked(options)
+    if can_grade() and not options.no_sandbox:
+        report = _graded(options)
+    else:
+        from autograder.own_notebook import examine_own  # which judges as `check` does
+
+        report = examine_own(options.notebook)
     print(json.dumps(report)) if options.json else say(_as_text(report))
     return 0
-
-
-def _checked(options: argparse.Namespace) -> dict[str, Any]:
-    """The report on a notebook of one's own, as `check` judges in it."""
-    from autograder.own_notebook import examine_own
-
-    return examine_own(options.notebook)
 
 
 def _graded(options: argparse.Namespace) -> dict[str, Any]:
@@ -84,15 +78,10 @@ def _graded(options: argparse.Namespace) -> dict[str, Any]:
     require_bubblewrap()
     master = student_notebook(source_notebook(topic.name))
     with ForkServers() as servers:
-        examination = examine(
-            master,
-            data,
-            topic,
-            expect_all(topic),
-            Limits(),
-            servers=servers,
+        done = examine(
+            master, data, topic, expect_all(topic), Limits(), servers=servers
         )
-    return examination.report
+    return done.report
 
 
 def _as_text(report: dict[str, Any]) -> str:

@@ -102,12 +102,7 @@ def edits(answer: str, name: str, chance: random.Random) -> Iterator[Edit]:
 def sheets(
     course: Path, report: ClassReport, progress: Callable[[Any, int], Any]
 ) -> list[Sheet]:
-    """A sheet for everybody with a report on a chapter; asking takes a sandbox.
-
-    Raises:
-        CourseError: the course has no release of the chapter.
-        SandboxUnavailable: there is none here.
-    """
+    """A sheet for everybody with a report on a chapter; asking takes a sandbox."""
     require_bubblewrap()
     chapter, graded = report.chapter, Graded(course, report.chapter)
     topic, limits = load_topic(chapter), Limits()
