@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import secrets
 from pathlib import Path
 from typing import Any
 
@@ -60,9 +59,9 @@ def _check(options: argparse.Namespace) -> int:
 
 def _graded(options: argparse.Namespace) -> dict[str, Any]:
     """The report on a notebook, as grading makes it."""
+    from autograder.expected import expect_all
     from autograder.files import plain_file
     from autograder.grading.examine import examine
-    from autograder.grading.seeds import draw_seeds, expected_answers
     from autograder.notebooks import MAX_FILE_BYTES, chapter_of, parse_notebook
     from autograder.release.source import source_notebook
     from autograder.release.student import student_notebook
@@ -78,11 +77,9 @@ def _graded(options: argparse.Namespace) -> dict[str, Any]:
     topic = load_topic(chapter_of(data, options.notebook))
     require_bubblewrap()
     master = student_notebook(source_notebook(topic.name))
-    seeds = draw_seeds(topic, secrets.token_bytes())
-    expected = expected_answers(topic, seeds)
     with ForkServers() as servers:
         done = examine(
-            master, data, topic, expected, Limits(), servers=servers, seeds=seeds
+            master, data, topic, expect_all(topic), Limits(), servers=servers
         )
     return done.report
 
