@@ -5,7 +5,6 @@ Symbols, in this file and in the chapter:
     B sequences in a batch    T tokens of a sequence    V tokens known (vocab_size)
 """
 
-import itertools
 from collections import Counter
 
 import numpy as np
@@ -62,7 +61,9 @@ def train_bpe(text: str, num_merges: int) -> list[tuple[int, int]]:
     ids = list(text.encode("utf-8"))
     merges = []
     while len(merges) < num_merges:
-        counts = Counter(itertools.pairwise(ids))  # in the order of first occurrence
+        counts = Counter(
+            zip(ids, ids[1:], strict=False)
+        )  # in the order of first occurrence
         if not counts or max(counts.values()) < 2:
             break
         pair = max(counts, key=counts.get)  # of several, the first

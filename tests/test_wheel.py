@@ -69,14 +69,16 @@ def student(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Student:
 def blank_and_solved(source: NotebookNode) -> NotebookNode:
     """The released notebook, and after it the same cells with the right answers.
 
-    Cells that demonstrate are left out, as in grading; some of them train for minutes.
+    Of cells that demonstrate, only imports and classes stay; some train for minutes.
     """
-    cells = [
-        cell
-        for notebook in (student_notebook(source), source)
-        for cell in notebook.cells
-        if cell.cell_type == "code" and cell.metadata.tags != ["demo"]
-    ]
+    cells = []
+    for notebook in (student_notebook(source), source):
+        for cell in (cell for cell in notebook.cells if cell.cell_type == "code"):
+            if cell.metadata.tags == ["demo"]:
+                kept = (ast.Import, ast.ImportFrom, ast.ClassDef)
+                body = [n for n in ast.parse(cell.source).body if isinstance(n, kept)]
+                cell.source = "\n".join(map(ast.unparse, body))
+            cells.append(cell)
     for number, cell in enumerate(cells):
         cell["id"] = f"cell-{number}"
     return nbformat.v4.new_notebook(cells=cells, metadata=source.metadata)

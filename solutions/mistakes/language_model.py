@@ -169,8 +169,8 @@ def never_stops():
 
 @edit(
     train_bpe,
-    "itertools.pairwise(ids)",
-    "p for p in itertools.pairwise(ids) if not set(p) & set(b' \\n')",
+    "zip(ids, ids[1:], strict=False)",
+    "p for p in zip(ids, ids[1:]) if not set(p) & set(b' \\n')",
 )
 def within_words():
     """You counted no pair that has a space or a line end in it. Many tokenizers cut the
