@@ -183,7 +183,6 @@ PALETTES = {
     "light pages": css_colours("light"),
     "dark pages": css_colours("dark"),
 }
-INKS = {name: figures.ink(getattr(figures, name)) for name in ("QUERY", "KEY", "VALUE")}
 
 
 def rgb(colour: str) -> np.ndarray:
@@ -204,27 +203,3 @@ def test_house_colours_stay_apart(palette: str, vision: str | None):
     for (one, a), (other, b) in combinations(PALETTES[palette].items(), 2):
         difference = deltaE(as_seen(a, vision), as_seen(b, vision), input_space="sRGB1")
         assert difference >= EASY_TO_TELL, (one, other)
-
-
-def contrast(one: str, other: str) -> float:
-    """Contrast as WCAG 2.2 defines it, by the XYZ luminance of another library."""
-    light, dark = sorted(
-        (cspace_convert(rgb(c), "sRGB1", "XYZ100")[1] / 100 for c in (one, other)),
-        reverse=True,
-    )
-    return (light + 0.05) / (dark + 0.05)
-
-
-@pytest.mark.parametrize(
-    ("palette", "page"),
-    [
-        (INKS, "#ffffff"),
-        (PALETTES["light pages"], "#ffffff"),
-        (PALETTES["light pages"], "#f3f4f5"),  # inside boxes
-        (PALETTES["dark pages"], "#121212"),
-        (PALETTES["dark pages"], "#29313d"),  # inside boxes
-    ],
-)
-def test_coloured_words_are_easy_to_read(palette: dict[str, str], page: str):
-    for name, colour in palette.items():
-        assert contrast(colour, page) >= 4.5, name

@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Iterator
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Page
 
 from tests.book.playgrounds import FORGET
 
@@ -72,15 +72,6 @@ def test_symbols_have_the_house_colours_and_light_up_together(opened: Open):
     assert queries.last.evaluate(ground) == unlit != key.evaluate(ground)
 
 
-def test_the_first_key_skips_to_the_content(wide: Page):
-    wide.keyboard.press("Tab")
-    link = wide.locator("#pst-skip-link a")
-    assert link.evaluate("link => link === document.activeElement")
-    assert link.bounding_box()["y"] >= 0
-    wide.keyboard.press("Enter")
-    expect(wide).to_have_url(re.compile(r"#main-content$"))  # which takes a moment
-
-
 def test_the_code_of_a_figure_is_a_button_below_its_caption(wide: Page):
     cells = wide.locator(".cell:has(> details.above-input):has(figcaption)")
     assert cells.count() > 3
@@ -96,7 +87,7 @@ def test_the_code_of_a_figure_is_a_button_below_its_caption(wide: Page):
     assert cells.first.locator("> details pre").is_visible()
 
 
-@pytest.mark.parametrize("width", [1440, 1280, 1200, 390])
+@pytest.mark.parametrize("width", [1280, 1200, 390])
 def test_an_aside_stands_beside_the_text_or_below_what_it_belongs_to(
     width: int, tab: Page, site: str
 ):
