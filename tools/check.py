@@ -47,7 +47,7 @@ class Subject:
 
         if not self.topic:
             return True
-        named = set(re.split(r"\W+", test.partition("[")[2]))
+        named = set(re.findall(r"\w+", test.partition("[")[2]))
         if not named & {self.topic, self.exercise}:
             return False
         if not self.exercise or self.exercise in named:
