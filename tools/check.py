@@ -143,7 +143,7 @@ def of_file(path: Path) -> Subject:
 def has_form(files: Iterable[Path]) -> bool:
     """Whether ruff has nothing to say; it says the rest itself."""
     ruff, names = Path(sys.executable).with_name("ruff"), [str(f) for f in files]
-    checks = (["format", "--check", "--quiet"], ["check", "--quiet"])
+    checks = (["format", "--diff", "--quiet"], ["check", "--quiet"])
     ended = [subprocess.run([str(ruff), *check, *names]).returncode for check in checks]
     return not any(ended)
 

@@ -79,10 +79,3 @@ def test_heads_share_one_scale():
     scales = {ax.images[0].get_clim() for ax in axes}
     assert scales == {(0.0, 1.0)}
     assert [ax.get_title(loc="left") for ax in axes] == ["head 1", "head 2"]
-
-
-def test_a_matrix_is_drawn_between_its_corners():
-    _, ax = plt.subplots()
-    corner = figures.matrix(ax, np.ones((2, 3)), (1.0, 5.0), name="X", shape="(N, D)")
-    assert corner == (4.0, 3.0)
-    assert cell_texts(ax) == ["1.0"] * 6 + ["X", "(N, D)"]
