@@ -6,27 +6,26 @@ it ``check`` says the same as with the solutions themselves. Grading does not us
 
 from __future__ import annotations
 
+import base64
 import gzip
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from autograder.answers import Answer
+from autograder.answers import Answer, decode
 from autograder.break_exercise import BreakExercise
 from autograder.errors import AutograderError
-from autograder.exercise import Exercise, Topic, load_topic
+from autograder.exercise import Case, Exercise, Implementation, Topic, load_topic
 from autograder.expected import (
     Expected,
-    decoded,
-    encoded_answers,
+    KnownMistake,
     expect,
-    known_mistakes,
-    mistaken_answers,
     names_of_parts,
     public_seeds,
 )
 from autograder.files import write_atomically
+from autograder.own_answers import own_answer, reference_answer
 
 VERSION = 4  # answers are those of ``autograder.answers``
 
@@ -62,14 +61,25 @@ def _entry(topic: Topic, exercise: Exercise) -> dict:
         constant = [True] * len(exercise.cases)
         none = {"reference": [], "parts": [], "mistakes": []}
         return entry | none | {"constant": constant}
+
+    def encoded(
+        answer: Callable[[Case, Implementation, int], bytes], answerer: Implementation
+    ) -> list[str]:
+        pairs = zip(exercise.cases, seeds, strict=True)
+        answers = (answer(case, answerer, seed) for case, seed in pairs)
+        return [base64.b64encode(one).decode("ascii") for one in answers]
+
     return entry | {
-        "reference": encoded_answers(exercise, topic.reference(exercise.name), seeds),
+        "reference": encoded(reference_answer, topic.reference(exercise.name)),
         "constant": expect(topic, exercise, seeds).constant,
         "parts": [
             [[list(path), name] for path, name in names.items()]
             for names in names_of_parts(topic, exercise, seeds)
         ],
-        "mistakes": mistaken_answers(topic, exercise, seeds),
+        "mistakes": [
+            [m.name, m.hint, encoded(own_answer, m.implementation)]
+            for m in topic.mistakes(exercise.name)
+        ],
     }
 
 
@@ -102,15 +112,22 @@ def read_key(topic: Topic, exercise: Exercise, folder: Path) -> Expected:
 
 def _expected(entry: Mapping[str, Any], exercise: Exercise) -> Expected:
     """What ``_entry`` has written; mistakes and names are decoded when asked for."""
-    right = decoded(entry["reference"])
+    right = _decoded(entry["reference"])
     if isinstance(exercise, BreakExercise):
         right = [Answer()] * len(exercise.cases)
     return Expected(
         entry["seeds"],
         right,
         entry["constant"],
-        lambda: known_mistakes(entry["mistakes"]),
+        lambda: [
+            KnownMistake(name, hint, _decoded(texts))
+            for name, hint, texts in entry["mistakes"]
+        ],
         find_names=lambda: [
             {tuple(path): name for path, name in names} for names in entry["parts"]
         ],
     )
+
+
+def _decoded(texts: Sequence[str]) -> list[Answer]:
+    return [decode(base64.b64decode(text)) for text in texts]

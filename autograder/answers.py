@@ -23,19 +23,14 @@ from autograder.encoding import Unreadable, clean
 from autograder.encoding import decode as decode_value
 from autograder.encoding import encode as encode_value
 from autograder.exercise import Case, Implementation
-from autograder.origin import (
-    Origin,
-    is_raised_by_statement,
-    origin_of,
-    read_origin,
-)
+from autograder.origin import Origin, origin_of, read_origin
 from autograder.without_torch import loaded_torch
 
 VALUE, RAISED, UNREADABLE, REFUSED = b"V", b"R", b"U", b"F"  # what came out
 # What may be said of a value that could not be encoded: the sentences of ``encoding``.
 _SAID = re.compile(
     r"the result is nested more than \d{1,3} deep"
-    r"|the result has more than \d{1,6} (?:items|parts)"
+    r"|the result has more than \d{1,6} parts"
     r"|the result is a dictionary whose keys are not strings"
     r"|the result is of type [A-Za-z_]{1,30}; arrays, numbers and texts can be read"
     r"|the result holds values of type [A-Za-z<>|]{1,12}\d{0,3}"
@@ -102,10 +97,10 @@ def outcome(case: Case, implementation: Implementation, seed: int) -> Any:
         return case.run(implementation, rng)
 
 
-def encode_error(error: BaseException) -> bytes:
-    """The answer of a case that stopped with an error."""
-    said = [_type_told(error), _brief(error), *origin_of(error)]
-    return RAISED + encode_value(said)
+def encode_error(error: BaseException, traced: bool = True) -> bytes:
+    """The answer of a case that stopped with an error, and in which line if traced."""
+    origin = origin_of(error) if traced else ["", "", ""]
+    return RAISED + encode_value([_type_told(error), _brief(error), *origin])
 
 
 def encode_outcome(value: Any) -> bytes:
@@ -142,12 +137,9 @@ def _seeded_torch(seed: int) -> Iterator[None]:
 
 
 def _type_told(error: BaseException) -> str:
-    """The built-in type, but for what a library has not implemented: no stub."""
+    """The built-in type. A stub says nothing; a library says what it has not got."""
     kind = builtin_type(error)
-    if kind != "NotImplementedError":
-        return kind
-    stub = type(error) is NotImplementedError and is_raised_by_statement(error)
-    return kind if stub else "RuntimeError"
+    return "RuntimeError" if kind == "NotImplementedError" and error.args else kind
 
 
 def builtin_type(error: BaseException) -> str:

@@ -13,8 +13,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
-
 from autograder.errors import AutograderError
 from autograder.exercise import Case, Exercise, Implementation, Mistake, find_topic
 from autograder.specification import Parameter
@@ -56,14 +54,12 @@ class BreakExercise(Exercise):
     Args:
         target: the exercise whose versions are to be told apart.
         parameters: what the arguments may be.
-        make: makes of an array what the target takes: ``torch.tensor``, say.
         use: calls an implementation with the arguments; see ``call``.
         rule: a reason to refuse arguments that fit the parameters; see ``anything``.
     """
 
     target: Exercise
     parameters: Sequence[Parameter]
-    make: Callable[[np.ndarray], Any] = np.array
     use: Callable[..., Any] = call
     rule: Callable[..., str] = anything
 
@@ -90,27 +86,18 @@ def _arguments_of(implementation: Implementation, rng: Any) -> Any:
 
 @dataclass(frozen=True)
 class Hidden:
-    """The wrong versions of an exercise, in the order of its cases.
-
-    ``shown_by`` says of each, if it is there, which arguments show that it is wrong.
-    """
+    """The wrong versions of an exercise, in the order of its cases."""
 
     exercise: str
     versions: tuple[Mistake, ...]
-    shown_by: tuple[str, ...] = ()
 
 
-def hide(
-    exercise: BreakExercise, *versions: Mistake, shown_by: Sequence[str] = ()
-) -> Hidden:
+def hide(exercise: BreakExercise, *versions: Mistake) -> Hidden:
     """Say in the bank which mistakes are the wrong versions of an exercise.
 
     Args:
         exercise: the task to find arguments.
         versions: the mistakes, in the order of the cases.
-        shown_by: for each of them, advice on arguments that show it. It is given to
-            those who did not find the version, so it has to be true of every test that
-            misses it.
 
     Raises:
         WrongVersions: they are not as many as the cases, or of another exercise.
@@ -121,18 +108,13 @@ def hide(
             f"{exercise.name} has {asked} cases for wrong versions, and "
             f"{len(versions)} are hidden; give one mistake for each case"
         )
-    if len(shown_by) not in (0, asked):
-        raise WrongVersions(
-            f"{exercise.name} has advice on {len(shown_by)} of {asked} wrong versions; "
-            "give it for each of them, or for none"
-        )
     for known in versions:
         if known.exercise != exercise.target.name:
             raise WrongVersions(
                 f"{exercise.name} is about {exercise.target.name}; the mistake "
                 f"{known.name} is one of {known.exercise}"
             )
-    return Hidden(exercise.name, versions, tuple(shown_by))
+    return Hidden(exercise.name, versions)
 
 
 def hidden_versions(exercise: BreakExercise) -> tuple[Mistake, ...]:
@@ -141,24 +123,11 @@ def hidden_versions(exercise: BreakExercise) -> tuple[Mistake, ...]:
     Raises:
         WrongVersions: the bank names none.
     """
-    return _hidden(exercise).versions
-
-
-def shown_by(exercise: BreakExercise) -> tuple[str, ...]:
-    """Which arguments show each wrong version, where the bank says so; or nothing.
-
-    Raises:
-        WrongVersions: the bank names no wrong versions.
-    """
-    return _hidden(exercise).shown_by
-
-
-def _hidden(exercise: BreakExercise) -> Hidden:
     topic = find_topic(exercise.name).name
     bank = vars(importlib.import_module(f"solutions.mistakes.{topic}")).values()
     for found in bank:
         if isinstance(found, Hidden) and found.exercise == exercise.name:
-            return found
+            return found.versions
     raise WrongVersions(
         f"solutions/mistakes/{topic}.py hides no wrong versions for {exercise.name}"
     )

@@ -128,12 +128,9 @@ def _kind(value: Any) -> str:
     if isinstance(value, np.ndarray):
         shape = value.shape
         return f"an array of shape {shape}" if shape else "a number"
-    names = {list: _listing(value), dict: "a dictionary", str: "a text"}
-    return names[type(value)]
-
-
-def _listing(value: Any) -> str:
-    return f"a list or tuple of {len(value)}" if isinstance(value, list) else ""
+    if isinstance(value, list):
+        return f"a list or tuple of {len(value)}"
+    return "a dictionary" if isinstance(value, dict) else "a text"
 
 
 def _array_difference(

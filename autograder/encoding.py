@@ -31,7 +31,6 @@ DTYPES = (
 )  # booleans, integers and real numbers
 MAX_BYTES = 8 * 2**20  # of a value
 MAX_DEPTH = 8
-MAX_ITEMS = 10_000  # of a list or a dictionary
 MAX_PARTS = 20_000  # of all lists and dictionaries of a value together
 MAX_DIMENSIONS = 16
 MAX_TEXT = 400  # characters
@@ -112,8 +111,6 @@ class _Writer:
 
     def _count(self, letter: bytes, count: int) -> None:
         self._parts += count
-        if count > MAX_ITEMS:
-            raise Unreadable(f"the result has more than {MAX_ITEMS} items")
         if self._parts > MAX_PARTS:
             raise Unreadable(f"the result has more than {MAX_PARTS} parts")
         self._add(letter + _COUNT.pack(count))
@@ -198,7 +195,7 @@ class _Reader:
     def _count(self) -> int:
         (count,) = _COUNT.unpack(self._take(_COUNT.size))
         self._parts += count
-        if count > MAX_ITEMS or self._parts > MAX_PARTS:
+        if self._parts > MAX_PARTS:
             raise Unreadable(f"the answer has more than {MAX_PARTS} parts")
         return count
 

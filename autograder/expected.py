@@ -5,22 +5,18 @@ Both run in a trusted process: nothing here calls what a student wrote.
 
 from __future__ import annotations
 
-import base64
 import zlib
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property, partial
-from typing import Any
+from dataclasses import dataclass
+from functools import cached_property
 
 from autograder.answers import Answer, decode
-from autograder.exercise import Case, Exercise, Implementation, Topic
+from autograder.exercise import Exercise, Implementation, Topic
 from autograder.own_answers import own_answer, reference_answer
 from autograder.parts import part_names
 from autograder.rows import Names, disagreement
 
 OTHER_SEEDS = 3  # a right answer that never changes over these is a constant
-
-Memoise = Callable[[str, Callable[[], Any]], Any]  # see ``expect``
 
 
 class AskedLater(Sequence[Answer]):
@@ -69,7 +65,6 @@ class Expected:
         implementation: the reference itself, where it is at hand.
         find_names: finds the names of the parts of the answer to each case; called
             once, and only when an answer is wrong.
-        memo: what ``explain`` has worked out, for the next wrong answer.
     """
 
     seeds: list[int]
@@ -78,7 +73,6 @@ class Expected:
     find_mistakes: Callable[[], list[KnownMistake]]
     implementation: Implementation | None = None
     find_names: Callable[[], list[Names]] = list
-    memo: dict[str, Any] = field(default_factory=dict, repr=False)
 
     @cached_property
     def names(self) -> list[Names]:
@@ -103,64 +97,50 @@ def public_seeds(exercise: Exercise) -> list[int]:
     ]
 
 
-def uncached(name: str, compute: Callable[[], Any]) -> Any:
-    """Compute a result without caching it."""
-    return compute()
-
-
 def expect(
     topic: Topic,
     exercise: Exercise,
     seeds: Sequence[int],
-    memoise: Memoise = uncached,
+    known: Expected | None = None,
 ) -> Expected:
-    """Run the reference and the known mistakes on the cases of ``exercise``.
+    """Run the reference on the cases of ``exercise``, and the known mistakes if asked.
 
     Args:
         topic: the exercises of the chapter.
         exercise: one of them.
         seeds: the seed of each case.
-        memoise: called with a name and a function that computes a result, which JSON
-            can hold; returns it, computed now or by another process with these seeds.
+        known: what is expected for other seeds: which right answers are constant, and
+            what parts are called, is the same for all, and need not be found out again.
 
     Raises:
         OwnCodeFailed: the reference cannot be run here. So do, for a known mistake,
-            the ``mistakes`` of what is returned, or their answers.
+            the answers of the ``mistakes`` of what is returned.
     """
+    reference = topic.reference(exercise.name)
 
-    def right_answers() -> dict[str, list]:
-        reference = topic.reference(exercise.name)
-        texts, *others = (
-            encoded_answers(exercise, reference, [seed + step for seed in seeds])
-            for step in range(1 + OTHER_SEEDS)
-        )
-        answers = zip(*map(decoded, (texts, *others)), strict=True)
-        constant = [
-            all(disagreement(case, first, other) is None for other in rest)
-            for case, (first, *rest) in zip(exercise.cases, answers, strict=True)
+    def right_answers(step: int) -> list[Answer]:
+        return [
+            decode(reference_answer(case, reference, seed + step))
+            for case, seed in zip(exercise.cases, seeds, strict=True)
         ]
-        return {"answers": texts, "constant": constant}
 
     def find_mistakes() -> list[KnownMistake]:
-        if memoise is uncached:  # no other process needs all of them
-            return [
-                KnownMistake(
-                    m.name, m.hint, AskedLater(exercise, m.implementation, seeds)
-                )
-                for m in topic.mistakes(exercise.name)
-            ]
-        ask = partial(mistaken_answers, topic, exercise, seeds)
-        return known_mistakes(memoise(f"{exercise.name}.mistaken", ask))
+        return [
+            KnownMistake(m.name, m.hint, AskedLater(exercise, m.implementation, seeds))
+            for m in topic.mistakes(exercise.name)
+        ]
 
-    right = memoise(f"{exercise.name}.right", right_answers)
-    return Expected(
-        list(seeds),
-        decoded(right["answers"]),
-        right["constant"],
-        find_mistakes,
-        topic.reference(exercise.name),
-        lambda: names_of_parts(topic, exercise, seeds),
-    )
+    right = right_answers(0)
+    if known is not None:
+        constant, find_names = known.constant, lambda: known.names
+    else:
+        others = zip(*map(right_answers, range(1, 1 + OTHER_SEEDS)), strict=True)
+        constant = [
+            all(disagreement(case, one, other) is None for other in rest)
+            for case, one, rest in zip(exercise.cases, right, others, strict=True)
+        ]
+        find_names = lambda: names_of_parts(topic, exercise, seeds)  # noqa: E731
+    return Expected(list(seeds), right, constant, find_mistakes, reference, find_names)
 
 
 def names_of_parts(
@@ -174,68 +154,9 @@ def names_of_parts(
     ]
 
 
-def expect_anew(
-    topic: Topic, exercise: Exercise, seeds: Sequence[int], known: Expected
-) -> Expected:
-    """The right answers to other seeds than the ``known`` ones, without any mistakes.
-
-    Cheap enough to be worked out for one submission.
-
-    Raises:
-        OwnCodeFailed: the reference cannot be run here.
-    """
-    texts = encoded_answers(exercise, topic.reference(exercise.name), seeds)
-    return Expected(
-        list(seeds),
-        decoded(texts),
-        known.constant,
-        list,
-        find_names=lambda: known.names,  # they are the same for all seeds
-    )
-
-
-def encoded_answers(
-    exercise: Exercise,
-    implementation: Implementation,
-    seeds: Sequence[int],
-    answer: Callable[[Case, Implementation, int], bytes] = reference_answer,
-) -> list[str]:
-    """Answers to all cases as they travel, as text that a JSON file can hold.
-
-    Args:
-        exercise: what is asked.
-        implementation: of the course, in ``solutions``.
-        seeds: the seed of each case.
-        answer: how it is asked; ``own_answer`` if it may raise any error.
-
-    Raises:
-        OwnCodeFailed: see ``own_answers``.
-    """
-    return [
-        base64.b64encode(answer(case, implementation, seed)).decode("ascii")
-        for case, seed in zip(exercise.cases, seeds, strict=True)
-    ]
-
-
-def mistaken_answers(
-    topic: Topic, exercise: Exercise, seeds: Sequence[int]
-) -> list[list]:
-    """What JSON can hold of known mistakes: their names, hints and encoded answers.
-
-    Raises:
-        OwnCodeFailed: one of them cannot be run here.
-    """
-    return [
-        [m.name, m.hint, encoded_answers(exercise, m.implementation, seeds, own_answer)]
-        for m in topic.mistakes(exercise.name)
-    ]
-
-
-def known_mistakes(found: Sequence[Sequence]) -> list[KnownMistake]:
-    """The known mistakes of which ``mistaken_answers`` told."""
-    return [KnownMistake(name, hint, decoded(texts)) for name, hint, texts in found]
-
-
-def decoded(texts: Sequence[str]) -> list[Answer]:
-    """The answers that ``encoded_answers`` gave."""
-    return [decode(base64.b64decode(text)) for text in texts]
+def expect_all(topic: Topic) -> dict[str, Expected]:
+    """What is expected of all exercises on the public seeds, by name."""
+    return {
+        name: expect(topic, exercise, public_seeds(exercise))
+        for name, exercise in topic.exercises.items()
+    }

@@ -11,7 +11,7 @@ import functools
 import inspect
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -31,11 +31,11 @@ Arguments = dict[str, Any]  # by the names of the parameters
 LONGEST = 400  # characters of a call that is shown as a line of code
 
 
-@dataclass
+@dataclass(eq=False)  # arrays have no single answer
 class _Call:
     arguments: Arguments
-    built: Arguments  # the constructor arguments of the object whose method was called
     method: str = ""
+    built: Arguments = field(default_factory=dict)  # what its object was made with
     result: Any = None
     raised: bool = False
 
@@ -209,52 +209,40 @@ def _along(value: Any, path: Path) -> list[Any]:
 
 
 def _recorded(implementation: Implementation, calls: list[_Call]) -> Implementation:
-    """An implementation that notes its calls, with copies of what they are given."""
+    """An implementation that notes its calls, with copies of what they are given.
+
+    That an object was made is no call of its own, unless it failed.
+    """
+
+    def noted(function: Callable, method: str = "") -> Callable:
+        @functools.wraps(function)
+        def recorded(*args: Any, **kwargs: Any) -> Any:
+            call = _Call(_named(function, args, kwargs), method)
+            if method:
+                if method == "__init__":
+                    made[id(args[0])] = call.arguments
+                call.built = made.get(id(args[0]), {})
+            calls.append(call)
+            try:
+                call.result = function(*args, **kwargs)
+            except BaseException:
+                call.raised = True
+                raise
+            if method == "__init__":
+                calls.remove(call)
+            return call.result
+
+        return recorded
+
+    made: dict[int, Arguments] = {}  # what objects were made with, by their ids
     if not isinstance(implementation, type):
-
-        @functools.wraps(implementation)
-        def function(*args: Any, **kwargs: Any) -> Any:
-            call = _Call(_named(implementation, args, kwargs), {})
-            return _carried_out(call, calls, lambda: implementation(*args, **kwargs))
-
-        return function
-
-    def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
-        bound = _named(implementation.__init__, (self, *args), kwargs)
-        bound.pop("self", None)
-        call = _Call(bound, bound, "__init__")
-        _carried_out(
-            call, calls, lambda: implementation.__init__(self, *args, **kwargs)
-        )
-        object.__setattr__(self, "_built_with", bound)
-        calls.remove(call)  # it went well
-
-    methods: dict[str, Any] = {"__init__": __init__}
-    for name, method in vars(implementation).items():
-        if inspect.isfunction(method) and not name.startswith("_"):
-            methods[name] = _recorded_method(method, calls)
+        return noted(implementation)
+    methods = {
+        name: noted(method, name)
+        for name, method in vars(implementation).items()
+        if inspect.isfunction(method) and (name == "__init__" or name[0] != "_")
+    }
     return type(implementation.__name__, (implementation,), methods)
-
-
-def _recorded_method(method: Callable, calls: list[_Call]) -> Callable:
-    @functools.wraps(method)
-    def recorded(self: Any, *args: Any, **kwargs: Any) -> Any:
-        bound = _named(method, (self, *args), kwargs)
-        bound.pop("self", None)
-        call = _Call(bound, getattr(self, "_built_with", {}), method.__name__)
-        return _carried_out(call, calls, lambda: method(self, *args, **kwargs))
-
-    return recorded
-
-
-def _carried_out(call: _Call, calls: list[_Call], run: Callable[[], Any]) -> Any:
-    calls.append(call)
-    try:
-        call.result = run()
-    except BaseException:
-        call.raised = True
-        raise
-    return call.result
 
 
 def _named(function: Callable, args: tuple, kwargs: Arguments) -> Arguments:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import calendar
 import html
 from collections.abc import Callable
 from typing import Any
@@ -12,7 +11,6 @@ import numpy as np
 from toolkit.numpy_translator import NotANumber, Translator
 
 EXAMPLES = 3
-MONTHS = tuple(calendar.month_name)[1:]  # in English
 
 # Exercises whose answer runs in the translator, and where it does.
 PLACES = {
@@ -35,7 +33,8 @@ def trial(file: dict[str, Any], name: str, mine: Callable[..., Any]) -> str:
         name: of the exercise: which part of the model it takes the place of.
         mine: the reader's function. What it raises is raised.
     """
-    texts = examples([source for source, _ in file["facts"]["held_out"]])
+    held_out = [source for source, _ in file["facts"]["held_out"]]
+    texts = sorted(held_out, key=lambda text: not text.isascii())[:EXAMPLES]
     with np.errstate(all="ignore"):
         model = Translator(file, **{name: mine})
         shown = [(text, _translation(model, text)) for text in texts]
@@ -47,16 +46,6 @@ def trial(file: dict[str, Any], name: str, mine: Callable[..., Any]) -> str:
         f"<p><strong>Your {name} now runs inside a trained translator of dates</strong>"
         f", {PLACES[name]}:</p><ul class='in-page-model'>{rows}</ul>"
     )
-
-
-def examples(dates: list[str]) -> list[str]:
-    """Some dates to show: one in English, if there is one, then Latin letters."""
-    english = [text for text in dates if any(month in text for month in MONTHS)]
-    others = sorted(
-        (text for text in dates if text not in english[:1]),
-        key=lambda text: not text.isascii(),
-    )
-    return [*english[:1], *others][:EXAMPLES]
 
 
 def _translation(model: Translator, source: str) -> str:

@@ -7,16 +7,13 @@ here.
 
 from __future__ import annotations
 
-import dis
 import linecache
 import re
-import sys
 import sysconfig
-from collections import ChainMap
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import ModuleType, TracebackType
+from types import TracebackType
 from typing import Any
 
 import numpy as np
@@ -39,15 +36,8 @@ _DTYPE = r"bool|u?int(?:8|16|32|64)|b?float(?:16|32|64)|complex(?:64|128)"
 _NAMES = rf"(?<![\w.]){_NAME}\b"  # those in a line
 _VARIABLE = re.compile(
     rf"({_NAME}) (?:({_SHAPE}) ({_DTYPE})"
-    r"|(None|(?:list|tuple|dict) of \d{1,5}|= -?\d{1,5}|from (?:numpy|torch)"
-    r"|not a module))"
+    r"|(None|(?:list|tuple|dict) of \d{1,5}|= -?\d{1,5}))"
 )
-# Names of Python's that libraries have, too; ``from torch import *`` replaces them.
-_PYTHONS = ("abs", "all", "any", "bool", "complex", "float", "int", "max", "min")
-_PYTHONS += ("pow", "range", "round", "sum")
-# Names that notebooks give to modules, and other cells to a size or an array.
-_MODULES = ("np", "numpy", "torch", "nn", "F", "math")
-_NO_MODULE = "not a module"
 
 
 @dataclass(frozen=True)
@@ -55,24 +45,13 @@ class Variable:
     """A variable as the failing line found it.
 
     ``shape`` and ``dtype`` speak of an array; else ``kind`` says what it is: ``None``,
-    ``list of 3``, ``= 8`` for a whole number, ``from torch`` for a function whose name
-    is otherwise that of Python's own, or ``not a module`` in place of one.
+    ``list of 3``, or ``= 8`` for a whole number.
     """
 
     name: str
     shape: str = ""
     dtype: str = ""
     kind: str = ""
-
-    @property
-    def replaces_pythons(self) -> bool:
-        """Whether it has taken the name of a function of Python's own."""
-        return self.kind.startswith("from ")
-
-    @property
-    def replaces_a_module(self) -> bool:
-        """Whether it has taken the name that a module had."""
-        return self.kind == _NO_MODULE
 
 
 @dataclass(frozen=True)
@@ -92,8 +71,7 @@ class Origin:
         """What of it may be shown where the questions are to stay unknown.
 
         The line and its number have to be those of something that the student wrote
-        before; of the variables, the arrays in that line, if they are small, and what
-        has taken a name of Python's or of a module.
+        before; of the variables, the arrays in that line, if they are small.
 
         Args:
             written: the numbers at which each line stands, from ``lines_of``.
@@ -105,11 +83,7 @@ class Origin:
         shapes = tuple(
             variable
             for variable in self.variables
-            if (
-                variable.shape
-                or variable.replaces_pythons
-                or variable.replaces_a_module
-            )
+            if variable.shape
             and variable.name in names
             and not re.search(r"\d{4}", variable.shape)
         )
@@ -130,28 +104,12 @@ class Origin:
         told = [
             f"`{v.name}` {v.kind}"
             if v.kind.startswith("=")
-            else f"`{v.name}` is the one {v.kind}"
-            if v.replaces_pythons
             else f"`{v.name}` is {v.kind}"
             if v.kind
             else f"`{v.name}` has shape {v.shape}" + (f" ({v.dtype})" if mixed else "")
             for v in self.variables
         ]
         return f" There, {listed(told)}."
-
-
-def is_raised_by_statement(error: BaseException) -> bool:
-    """Whether a ``raise`` outside of libraries raised it, as a stub does.
-
-    What is written in C raises from the line that calls it, without such a statement.
-    """
-    at = error.__traceback__
-    while at is not None and at.tb_next is not None:
-        at = at.tb_next
-    if at is None or at.tb_frame.f_code.co_filename.startswith(_INSTALLED):
-        return at is None
-    code = at.tb_frame.f_code.co_code
-    return dis.opname[code[at.tb_lasti]] == "RAISE_VARARGS"
 
 
 def in_short(line: str) -> str:
@@ -181,10 +139,9 @@ def origin_of(error: BaseException) -> list[str]:
         empty texts if there is none, and a number alone if its text is unknown.
     """
     try:
-        line, number, names, called = _own_frame(error.__traceback__)
-        told = _replaced(line, names, called, error) or _no_module(line, names)
-        told += _described(line, names.maps[0])
-        return [line, number, "; ".join(told[:MAX_VARIABLES])]
+        line, number, local = _own_frame(error.__traceback__)
+        told = _described(line, local)[:MAX_VARIABLES]
+        return [line, number, "; ".join(told)]
     except KeyboardInterrupt:
         raise
     except BaseException:  # a student's code may have put anything in its place
@@ -204,11 +161,9 @@ def read_origin(line: str, number: str, variables: str) -> Origin:
     )
 
 
-def _own_frame(
-    trace: TracebackType | None,
-) -> tuple[str, str, ChainMap[str, Any], str]:
-    """The line, its number, the names there, and the function that it called."""
-    own: tuple[str, str, ChainMap[str, Any], str] = "", "", ChainMap(), ""
+def _own_frame(trace: TracebackType | None) -> tuple[str, str, Mapping[str, Any]]:
+    """The line, its number, and the variables of its function."""
+    own: tuple[str, str, Mapping[str, Any]] = "", "", {}
     for _ in range(MAX_FRAMES):
         if trace is None:
             break
@@ -217,44 +172,11 @@ def _own_frame(
         if not file.startswith(_LIBRARIES):
             line = linecache.getline(file, number, frame.f_globals).strip()
             if not line and not own[0]:
-                own = "", str(number), ChainMap(), ""
+                own = "", str(number), {}
             if line:
-                inner = trace.tb_next
-                called = inner.tb_frame.f_code.co_name if inner else ""
-                names = ChainMap(frame.f_locals, frame.f_globals)
-                own = in_short(line), str(number), names, called
+                own = in_short(line), str(number), frame.f_locals
         trace = trace.tb_next
     return own
-
-
-def _replaced(
-    line: str, names: ChainMap[str, Any], called: str, error: BaseException
-) -> list[str]:
-    """A function that a line calls, and that raised, if its name was Python's own."""
-    for name in re.findall(r"(?<![\w.])([a-z]+)\(", line):
-        for library in ("numpy", "torch") if name in _PYTHONS else ():
-            theirs = getattr(sys.modules.get(library), name, ...)
-            no_function = library == "torch" and "torch.dtype' obj" in str(error)
-            if names.get(name) is theirs and (
-                called == name
-                or str(error).startswith(f"{name}()")
-                or (no_function and not callable(theirs))
-            ):
-                return [f"{name} from {library}"]
-    return []
-
-
-def _no_module(line: str, names: ChainMap[str, Any]) -> list[str]:
-    """A name that is usually a module's, and stands for something else in the notebook.
-
-    A function may call its own variables as it likes.
-    """
-    local = names.maps[0]
-    for name in re.findall(r"(?<![\w.])([A-Za-z]+)\.", line):
-        known = name in _MODULES and name in names and name not in local
-        if known and not isinstance(names[name], ModuleType):
-            return [f"{name} {_NO_MODULE}"]
-    return []
 
 
 def _described(line: str, local: Mapping[str, Any]) -> list[str]:

@@ -20,7 +20,6 @@ _LACKS_SOMETHING = re.compile(
     r"|cannot allocate memory|resource temporarily unavailable",
     re.IGNORECASE,
 )
-_MOST_CAUSES = 20
 
 
 class OwnCodeFailed(GraderFault):
@@ -75,7 +74,7 @@ def _answer(
     except BaseException as error:
         if not isinstance(error, meant) or _is_of_the_machine(error):
             raise _failed(name, error) from error
-        return encode_error(error)
+        return encode_error(error, traced=False)  # a key would give lines away
     try:
         return encode_outcome(value)
     except Exception as error:
@@ -91,14 +90,8 @@ def _failed(name: str, error: BaseException) -> OwnCodeFailed:
     )
 
 
-def _is_of_the_machine(error: BaseException | None) -> bool:
-    """Whether an error, or its cause, reports a lack of resources."""
-    for _ in range(_MOST_CAUSES):
-        if error is None:
-            return False
-        if isinstance(error, _OF_THE_MACHINE):
-            return True
-        if isinstance(error, RuntimeError) and _LACKS_SOMETHING.search(str(error)):
-            return True
-        error = error.__cause__ or error.__context__
-    return False
+def _is_of_the_machine(error: BaseException) -> bool:
+    """Whether an error reports a lack of resources."""
+    if isinstance(error, RuntimeError):
+        return _LACKS_SOMETHING.search(str(error)) is not None
+    return isinstance(error, _OF_THE_MACHINE)

@@ -19,8 +19,6 @@ from autograder.exercise import Case, Implementation
 
 Path = tuple[int | str, ...]
 AFTER = " after the call"  # ends the name of an input that was looked at again
-COMPARED = " compared"  # ends that of what no more is known of
-_ENDS = {1: "st", 2: "nd", 3: "rd"}  # of 1st, 2nd and 3rd
 
 
 @dataclass
@@ -167,23 +165,8 @@ def _names(value: Any, calls: _Calls, results: Sequence[str]) -> dict[Path, str]
         found[path] = ", ".join(filter(None, [number, name]))
     left = [path for path in unknown if path not in found and not _has_name(path)]
     by_case = {path: path[-1] for path in unknown if path and isinstance(path[-1], str)}
-    return {**_besides(left, bool(found)), **by_case, **found}
-
-
-def _besides(unknown: Sequence[Path], others: bool) -> dict[Path, str]:
-    """Names for what nothing is known of, in the order of the answer."""
-    if len(unknown) == 1:
-        return {unknown[0]: f"what else is{COMPARED}"} if others else {unknown[0]: ""}
-    things = f"{len(unknown)} other things" if others else f"{len(unknown)} things"
-    return {
-        path: f"the {_ordinal(number)} of {things}{COMPARED}"
-        for number, path in enumerate(unknown, start=1)
-    }
-
-
-def _ordinal(number: int) -> str:
-    tens, ones = divmod(number, 10)
-    return f"{number}{'th' if tens == 1 else _ENDS.get(ones, 'th')}"
+    whole = dict.fromkeys(left, "") if len(left) == 1 and not found else {}
+    return {**whole, **by_case, **found}
 
 
 def _is_shape(value: Any) -> bool:

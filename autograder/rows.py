@@ -10,7 +10,7 @@ from autograder.answers import Answer
 from autograder.break_exercise import BreakCase
 from autograder.compare import Path, differences
 from autograder.exercise import Case
-from autograder.parts import AFTER, COMPARED, name_of
+from autograder.parts import is_input, name_of
 from autograder.reasons import Reason
 from autograder.verdict import missed
 
@@ -123,14 +123,12 @@ def _only_results_differ(
     """Whether a case about unchanged inputs found them so, and a wrong result."""
     if UNCHANGED not in case.title or given.value is None or right.value is None:
         return False
-    if not any(name.endswith(AFTER) for name in names.values()):
+    if not any(map(is_input, names.values())):
         return False
     wrong = [
         path for path, _ in differences(right.value, given.value, case.rtol, case.atol)
     ]
-    return all(
-        path in names and not names[path].endswith((AFTER, COMPARED)) for path in wrong
-    )
+    return all(path in names and not is_input(names[path]) for path in wrong)
 
 
 class Disagreement(NamedTuple):
@@ -173,7 +171,7 @@ def disagreement(
         return verdict and Disagreement(verdict.reason, verdict.says)
     found = differences(right.value, given.value, case.rtol, case.atol)
     if names and UNCHANGED in case.title:  # inputs first, since that is its title
-        found = iter(sorted(found, key=lambda one: not _is_input(one[0], names)))
+        found = iter(sorted(found, key=lambda one: not is_input(names.get(one[0], ""))))
     first = next(found, None)
     if first is None:
         return None
@@ -189,10 +187,6 @@ def _at(path: Path, value: Any) -> Any:
     for key in path:
         value = value[key]
     return value
-
-
-def _is_input(path: Path, names: Names) -> bool:
-    return names.get(path, "").endswith(AFTER)
 
 
 def _raised(given: Answer) -> str:

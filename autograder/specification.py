@@ -87,7 +87,7 @@ class Parameter:
                 f"`{self.name}` has shape {shape}; each size may be 1 to {MAX_SIZE}"
             )
         for letter, size in zip(wanted, given, strict=True):
-            fixed = int(letter) if letter.isdigit() else sizes.setdefault(letter, size)
+            fixed = sizes.setdefault(letter, size)
             if fixed != size:
                 raise NotAllowed(
                     f"`{self.name}` has shape {shape}, {self._described()} with "
@@ -101,11 +101,9 @@ class Parameter:
         return f"expected ({', '.join(self.shape.split())}{comma})"
 
 
-def reals(
-    name: str, shape: str, low: float = -LARGEST, high: float = LARGEST
-) -> Parameter:
+def reals(name: str, shape: str) -> Parameter:
     """An array of real numbers."""
-    return Parameter(name, shape, "f", low, high)
+    return Parameter(name, shape, "f", -LARGEST, LARGEST)
 
 
 def integers(name: str, shape: str, low: int, high: int) -> Parameter:

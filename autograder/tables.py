@@ -10,7 +10,7 @@ import codecs
 import csv
 import io
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -74,13 +74,11 @@ class Table:
         where = f"row {number}, column {column}" if column else f"row {number}"
         self.problems.append((number, f"{where}: {printable(what)}"))
 
-    def unique(
-        self, column: str, key: Callable[[str], str] = str.casefold
-    ) -> Iterator[Row]:
+    def unique(self, column: str) -> Iterator[Row]:
         """The rows, of which those that repeat a value in a column are a problem."""
         first: dict[str, int] = {}
         for row in self.rows:
-            value = key(row[column])
+            value = row[column].casefold()
             if value and first.setdefault(value, row.number) != row.number:
                 what = f"{row[column]!r} stands in row {first[value]} as well"
                 self.problem(row, column, what)

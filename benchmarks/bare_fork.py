@@ -36,7 +36,7 @@ def main() -> int:
 def grade(course: Path, chapter: str, jobs: int) -> None:
     """Fork for each submission, run the cells, answer the cases, exit."""
     topic = load_topic(chapter)
-    seeds = draw_seeds(topic, b"")
+    seeds = draw_seeds(topic)
     master = nbformat.read(course / "release" / chapter / f"{chapter}.ipynb", 4)
     running: set[int] = set()
     for path in sorted(course.glob(f"submitted/*/{chapter}/{chapter}.ipynb")):

@@ -148,7 +148,7 @@ def cached_attention(
 
 
 def break_cached_attention() -> tuple[int, np.ndarray, np.ndarray, np.ndarray]:
-    """Find tokens on which wrong versions of cached_attention go wrong.
+    """Find tokens on which wrong versions of cached_attention fail.
 
     Returns:
         How many of N tokens the first call puts into the empty cache, then queries

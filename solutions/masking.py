@@ -102,7 +102,7 @@ def scaled_dot_product_attention(
 
 
 def break_masked_softmax() -> tuple[np.ndarray, np.ndarray]:
-    """Find scores and a mask on which wrong versions of masked_softmax go wrong.
+    """Find scores and a mask on which wrong versions of masked_softmax fail.
 
     Returns:
         The arguments of one call of masked_softmax: scores (N, T) from -1000 to 1000,

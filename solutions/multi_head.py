@@ -159,7 +159,7 @@ def projection_parameter_count(embed_dim: int, num_heads: int) -> int:
 
 
 def break_split_heads() -> tuple[np.ndarray, int]:
-    """Find tokens on which wrong versions of split_heads go wrong.
+    """Find tokens on which wrong versions of split_heads fail.
 
     Returns:
         The arguments of one call of split_heads: tokens (B, N, E), and a number of

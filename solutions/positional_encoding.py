@@ -74,7 +74,7 @@ def rotary_embedding(
 
 
 def break_rotary_embedding() -> tuple[np.ndarray, np.ndarray, float]:
-    """Find vectors and positions on which wrong versions of rotary_embedding go wrong.
+    """Find vectors and positions on which wrong versions of rotary_embedding fail.
 
     Returns:
         The arguments of one call of rotary_embedding: x (N, d) with d even, positions

@@ -49,7 +49,7 @@ def sequence_cross_entropy(
 
 
 def warmup_learning_rate(step: int, d_model: int, warmup_steps: int) -> float:
-    """Learning rate that rises linearly, then falls with the square root of the step.
+    """Learning rate that rises linearly, then falls as 1 / sqrt(step).
 
     Args:
         step: number of the training step; the first is 1.

@@ -164,7 +164,7 @@ def interpolate_positions(
 
 
 def break_patchify() -> tuple[np.ndarray, int]:
-    """Find images on which wrong versions of patchify go wrong.
+    """Find images on which wrong versions of patchify fail.
 
     Returns:
         The arguments of one call of patchify: images (B, C, H, W) with values from

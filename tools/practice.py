@@ -29,8 +29,9 @@ ROOT = Path(__file__).resolve().parents[1]
 STRIP = """\
 <div class="practice" data-chapter="{}">
 <h2 id="practice">Practice</h2>
-<p>Small tasks on this chapter, made for a few minutes and a thumb. They come back after
-a day, three days, a week, three weeks and two months, for as long as you know them.</p>
+<p>Small tasks on this chapter, made for a few minutes and a thumb. Those that show the
+code of an exercise come once you have solved it. A card that you know comes back after
+a day, three days, a week, three weeks and two months.</p>
 <p class="practice-message" role="status">Practice needs JavaScript.</p></div>
 """
 WHOLE = """\

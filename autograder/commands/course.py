@@ -75,9 +75,15 @@ def add_to(commands: Any) -> None:
 def _course(options: argparse.Namespace) -> int:
     from autograder.release.course import make_course
 
-    names = make_course(options.folder, options.chapters)
-    chapters = "1 chapter" if len(names) == 1 else f"{len(names)} chapters"
-    say(f"{chapters} in {options.folder}: {', '.join(names)}")
+    def progress(names: list[str]) -> Iterator[str]:
+        """Tell what is done: all chapters take a minute or more."""
+        chapters = "1 chapter" if len(names) == 1 else f"{len(names)} chapters"
+        say(f"{chapters} in {options.folder}:", flush=True)
+        for name in names:
+            yield name
+            say(f"  {name}", flush=True)
+
+    make_course(options.folder, options.chapters, progress)
     say(f"give students {options.folder / 'release'}; collect into submitted/")
     return 0
 
@@ -91,7 +97,7 @@ def _collect(options: argparse.Namespace) -> int:
     settings = settings_of(course)
     with planned(options.chapter, options.archive, course, options.roster) as plan:
         # What the gradebook refuses must not be in submitted/ already.
-        add_students(settings.gradebook, settings.course_id, plan.roster.people)
+        add_students(settings, plan.roster.people)
         plan.write()
     say("\n".join(plan.lines()))
     return GraderFault.exit_status if plan.unkept else 0
@@ -100,13 +106,12 @@ def _collect(options: argparse.Namespace) -> int:
 def _deadlines(options: argparse.Namespace) -> int:
     from autograder.marks.class_list import due_dates
     from autograder.marks.deadlines import keep_deadlines
-    from autograder.marks.whole_class import everybody
+    from autograder.marks.whole_class import expected_of
     from autograder.release.settings import settings_of
 
     course = options.course
-    settings = settings_of(course.resolve())
-    dues = due_dates(settings.gradebook, settings.course_id)
-    found = keep_deadlines(options.table, course, everybody(course), dues)
+    dues = due_dates(settings_of(course.resolve()))
+    found = keep_deadlines(options.table, course, expected_of(course), dues)
     for chapter, said in found.items():
         due = f"due {said.due:%Y-%m-%d %H:%M} UTC, " if said.due else ""
         longer = len(said.until) + len(said.longer)

@@ -5,12 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from autograder.commands.common import (
-    add_command,
-    points_given,
-    positive,
-    say,
-)
+from autograder.commands.common import add_command, points_given, positive, say
 from autograder.errors import AutograderError
 
 
@@ -80,7 +75,11 @@ def _regrade(options: argparse.Namespace) -> int:
             say("\n".join(rule.line() for rule in regrade.rules) or "no rules so far")
             return 0
         say(f"{'take back ' if options.undo else ''}{told.line()}")
-        say("\n".join(regrade.effects(rules).lines()))
+        effects = regrade.effects(rules)
+        say("\n".join(effects.lines()))
+        if options.undo is None and not (effects.changes or effects.by_hand):
+            say("nobody gains by it, so nothing was changed")
+            return 0
         if not (options.yes or _agreed()):
             say("nothing was changed")
             return 0
@@ -110,14 +109,11 @@ def _agreed() -> bool:
 
 def _changes(options: argparse.Namespace) -> int:
     from autograder.marks.audit import AuditLog
-    from autograder.marks.gradebook import ChapterMarks
-    from autograder.release.settings import settings_of
+    from autograder.marks.gradebook import marks_in
 
     course = options.course.resolve()
-    settings = settings_of(course)
     log = AuditLog(course, options.chapter)
-    with ChapterMarks(settings.gradebook, settings.course_id, options.chapter) as marks:
-        log.find(marks.read())
+    log.find(marks_in(course, options.chapter))
     found = log.changes()
     if options.student is not None:
         found = [change for change in found if change.student == options.student]

@@ -4,14 +4,10 @@ from __future__ import annotations
 
 import argparse
 import json
-import secrets
 from pathlib import Path
 from typing import Any
 
-from autograder.commands.common import (
-    can_grade,
-    say,
-)
+from autograder.commands.common import can_grade, say
 from autograder.exercise import load_topic
 
 
@@ -51,24 +47,21 @@ def add_to(commands: Any) -> None:
 
 
 def _check(options: argparse.Namespace) -> int:
-    in_sandbox = can_grade() and not options.no_sandbox
-    report = _graded(options) if in_sandbox else _checked(options)
+    if can_grade() and not options.no_sandbox:
+        report = _graded(options)
+    else:
+        from autograder.own_notebook import examine_own  # which judges as `check` does
+
+        report = examine_own(options.notebook)
     print(json.dumps(report)) if options.json else say(_as_text(report))
     return 0
 
 
-def _checked(options: argparse.Namespace) -> dict[str, Any]:
-    """The report on a notebook of one's own, as `check` judges in it."""
-    from autograder.own_notebook import examine_own
-
-    return examine_own(options.notebook)
-
-
 def _graded(options: argparse.Namespace) -> dict[str, Any]:
     """The report on a notebook, as grading makes it."""
+    from autograder.expected import expect_all
     from autograder.files import plain_file
     from autograder.grading.examine import examine
-    from autograder.grading.seeds import draw_seeds, expected_answers
     from autograder.notebooks import MAX_FILE_BYTES, chapter_of, parse_notebook
     from autograder.release.source import source_notebook
     from autograder.release.student import student_notebook
@@ -84,19 +77,11 @@ def _graded(options: argparse.Namespace) -> dict[str, Any]:
     topic = load_topic(chapter_of(data, options.notebook))
     require_bubblewrap()
     master = student_notebook(source_notebook(topic.name))
-    seeds = draw_seeds(topic, secrets.token_bytes())
-    expected = expected_answers(topic, seeds)
     with ForkServers() as servers:
-        examination = examine(
-            master,
-            data,
-            topic,
-            expected,
-            Limits(),
-            servers=servers,
-            seeds=seeds,
+        done = examine(
+            master, data, topic, expect_all(topic), Limits(), servers=servers
         )
-    return examination.report
+    return done.report
 
 
 def _as_text(report: dict[str, Any]) -> str:

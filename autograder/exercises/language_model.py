@@ -289,7 +289,7 @@ def encode_bytes(bpe_encode, rng):
     return array(bpe_encode(text + "äö", [(195, 164), (195, 182), (256, 257)]))
 
 
-@bpe_encode.case(title="pairs across a blank are merged", points=1)
+@bpe_encode.case(title="pairs across a space are merged", points=1)
 def encode_blanks(bpe_encode, rng):
     (a, b, c, _), merges = drawn_merges(rng)
     return array(

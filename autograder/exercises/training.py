@@ -127,7 +127,7 @@ def rate_rises(warmup_learning_rate, rng):
 
 
 @warmup_learning_rate.case(
-    title="falls with the square root of the step after the warm-up", points=1, atol=0
+    title="falls with 1 / sqrt(step) after the warm-up", points=1, atol=0
 )
 def rate_falls(warmup_learning_rate, rng):
     d_model, warmup_steps = int(rng.integers(16, 1024)), int(rng.integers(200, 4000))

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from autograder.answers import Answer
-from autograder.break_exercise import BreakExercise, shown_by
-from autograder.compare import agrees
+from autograder.break_exercise import BreakExercise
 from autograder.expected import Expected
 from autograder.explain import errors
 from autograder.reasons import Reason
@@ -30,8 +29,6 @@ NOTHING = (
     "Nothing was returned. What a function prints or computes is lost unless it ends "
     "with a return statement."
 )
-TO_FIND = "To find {}: {}"  # a version, and which arguments show it
-MOST_ADVICE = 2  # on versions that were not found
 ANOTHER_TEST = (
     "This advice was written for another test with this outcome, so its details may "
     "not fit yours:"
@@ -44,9 +41,8 @@ def on_test(
     """What is to be said of a test beyond its cases, and the known test it is like.
 
     Two tests that find the same versions may do so for different reasons, so a hint on
-    one of them is only quoted for the other, and only where nothing is known of what
-    shows the versions that are left. Of arguments that are not allowed, their cases
-    say why.
+    one of them is only quoted for the other. Of arguments that are not allowed, their
+    cases say why.
     """
     if all(map(is_empty, given)):
         return Reason.NOTHING_RETURNED, NOTHING, None
@@ -59,39 +55,14 @@ def on_test(
         return Reason.ADVICE, FOUND_LATER, None
     if Reason.NOT_ALLOWED in reasons:
         return Reason.NONE, "", None
-    # Solutions are at hand then.
-    better = shown_by(exercise) if Reason.NOT_FOUND in reasons else ()
     for known in expected.mistakes:
-        if better and not _same_arguments(known.answers, given):
-            continue
-        if all(
-            disagreement(case, theirs, ours) is None
-            for case, theirs, ours in zip(
-                exercise.cases, known.answers, given, strict=True
-            )
-        ):
+        triples = zip(exercise.cases, known.answers, given, strict=True)
+        if all(disagreement(*each) is None for each in triples):
             return Reason.ADVICE, f"{ANOTHER_TEST} “{known.hint}”", known.name
     if told := errors.meaning(given):
         return Reason.ERROR, told, None
     if Reason.NOT_FOUND in reasons:
-        return Reason.ADVICE, _advice(exercise, reasons), None
+        return Reason.ADVICE, NOT_SHOWN, None
     if Reason.TOO_LARGE in reasons:
         return Reason.ADVICE, SMALLER, None
     return Reason.NONE, "", None
-
-
-def _same_arguments(theirs: Sequence[Answer], given: Sequence[Answer]) -> bool:
-    """Whether two tests return the same arguments, whatever they find with them."""
-    return theirs[0].is_value and agrees(theirs[0].value, given[0].value, 0, 0)
-
-
-def _advice(exercise: BreakExercise, reasons: Sequence[Reason]) -> str:
-    """Which arguments show the first versions that were not found."""
-    missed = [
-        TO_FIND.format(case.title, advice)
-        for case, reason, advice in zip(
-            exercise.cases, reasons, shown_by(exercise), strict=False
-        )
-        if reason is Reason.NOT_FOUND
-    ]
-    return " ".join(missed[:MOST_ADVICE]) or NOT_SHOWN

@@ -136,11 +136,10 @@ def _is_array(value: Any) -> bool:
 
 
 def _kind(value: Any) -> str:
-    """``reals``, ``bools`` or ``ints`` for an array; else the name of its type."""
-    if not _is_array(value):
-        return type(value).__name__
-    name = str(value.dtype).removeprefix("torch.")
-    return "bools" if name == "bool" else "ints" if "int" in name else "reals"
+    """``bools`` for a mask; else the name of its type."""
+    if _is_array(value) and str(value.dtype).removeprefix("torch.") == "bool":
+        return "bools"
+    return type(value).__name__
 
 
 def _if(kind: str, change: Callable[[Any], Any]) -> Callable[[Any], Any]:
@@ -152,23 +151,13 @@ def _transposed(value: Any) -> Any:
     return value.swapaxes(-1, -2) if _is_array(value) else None
 
 
-def _reversed(value: Any) -> Any:
-    if not _is_array(value) or value.shape[0] < 2:
-        return None
-    return value[::-1].copy() if isinstance(value, np.ndarray) else value.flip(0)
-
-
 ARGUMENTS: dict[str, Callable[[Any], Any]] = {
     "for {} transposed (its last two axes swapped)": _transposed,
-    "for {} in reverse order along its first axis": _reversed,
     "for {} that is True everywhere: it has no effect": _if("bools", lambda x: x | ~x),
     "for the opposite of {}: what should be `True` counts as `False`": _if(
         "bools", lambda x: ~x
     ),
-    "for {} with its sign changed": _if("reals", lambda x: -x),
     "for {} larger by one": _if("int", lambda n: n + 1),
     "for {} smaller by one": _if("int", lambda n: n - 1),
     "for one over {}": _if("float", lambda x: 1 / x),
-    "for the square root of {}": _if("float", lambda x: x**0.5),
-    "for the opposite of {}, `True` for `False`": _if("bool", lambda b: not b),
 }

@@ -13,45 +13,22 @@ from collections.abc import Iterable, Sequence
 
 from autograder.answers import Answer
 
+NOT_MADE = (
+    "The class is made with arguments that its __init__ does not take: the name is "
+    "misspelled (two underscores on either side), or parameters of the stub are "
+    "missing."
+)
 AFTERWARDS = {
-    r"^TypeError: .*\.__init__\(\) (takes 1 positional|got an unexpected key)": (
-        "The class is made with arguments that its __init__ does not take: the name "
-        "is misspelled (two underscores on either side), or parameters of the stub "
-        "are missing."
+    r"^TypeError: .*\.__init__\(\) (takes 1 positional|got an unexp)": NOT_MADE,
+    r"^AttributeError: '(?!Tensor|NoneType)[A-Z]\w+' object has no attr": (
+        "A case uses an attribute or a method that your class does not have: compare "
+        "its names with those in the stub and the docstring."
     ),
-    r"^TypeError: the list that was returned holds numbers and lists": (
-        "append puts a list in as one element; extend, and + between two lists, put "
-        "in its elements. If nothing is appended, more is returned than is asked for: "
-        "look at Returns."
-    ),
-    r"^TypeError: a text was to be returned": "Returns in the docstring asks for one "
-    'text, of type str. "".join(parts) makes one of several texts; '
-    'b"".join(parts) joins bytes, and decode makes a text of these.',
-    r"^ValueError: could not convert string to float": "A case goes on with what came "
-    "out of your code. It is a text, and a number is needed.",
-    r"^TypeError: float\(\) argument must be .*, not '(list|tuple)'": (
-        "A case goes on with what came out of your code. It is a list or a tuple, and "
-        "a single number is needed. A comma in a return statement makes a tuple."
-    ),
-    r"^TypeError: float\(\) argument must be .*, not 'NoneType'": (
-        "A case goes on with what came out of your code. It is None, and a number is "
-        "needed: what a function computes is lost unless it ends with a return "
-        "statement."
-    ),
-    r"^AttributeError: .*ndarray.*has no attribute": "A case goes on with what came "
-    "out of your code. It is a NumPy array, and a tensor is needed: stay in torch "
-    "from the arguments to the result.",
-    r"^AttributeError: 'Tensor' object has no attribute": "A case goes on with what "
-    "came out of your code. It is a tensor of torch, and a NumPy array is needed: "
-    "stay in NumPy from the arguments to the result.",
-    r"^AttributeError: '(?!(Softmax|LogSoftmax|Linear|Embedding|LayerNorm|Dropout"
-    r"|ReLU|GELU|NoneType)')[A-Z]\w+' object has no attr": "A case uses an attribute "
-    "or a method that your class does not have: compare its names with those in the "
-    "stub and the docstring.",
-    r"^TypeError: .*('(numpy\.ndarray|Tensor)' and '(numpy\.ndarray|Tensor)'"
-    r"|must be Tensor, not numpy|Concatenation operation is not implemented for)": (
-        "A case goes on with what came out of your code, and there a NumPy array meets "
-        "a tensor. Return tensors for tensors, and NumPy arrays for NumPy arrays."
+    r"^(Type|Value|Attribute|Index)Error: (?!.*(positional|keyword|multiple values))": (
+        "A case goes on with what came out of your code, and it is not what Returns in "
+        "the docstring asks for. Often its type is another one: a function without a "
+        "return statement gives None, a comma at the end of a line makes a tuple, and "
+        "an array of NumPy is no tensor of torch."
     ),
 }
 MEANINGS = {
@@ -74,8 +51,6 @@ MEANINGS = {
     ),
     r"^TypeError: .*keyword argument '?(keepdim|dim)\b": "NumPy says axis and "
     "keepdims where torch says dim and keepdim.",
-    r"^TypeError: N?matrix\.\w+\(\) got an unexpected keyword argument": "np.matrix "
-    "has methods of its own, and always two axes. np.asarray makes an array of one.",
     r"^TypeError: .*(keyword argument '?(keepdims|axis)\b|keepdims=|axis=)": (
         "torch says dim and keepdim where NumPy says axis and keepdims."
     ),
@@ -84,32 +59,17 @@ MEANINGS = {
         "values and their indices. Take .values or .indices, or call amax, amin or "
         "argmax."
     ),
-    r"^TypeError: .*softmax\(\) missing 1 required positional arguments: .dim": (
-        "torch's softmax has to be told along which axis the weights sum to one: dim."
-    ),
-    r"^TypeError: .*\.__init__\(\) takes 1 positional argument": (
-        "The class is made with arguments that its __init__ does not take: the name "
-        "is misspelled (two underscores on either side), or parameters of the stub "
-        "are missing."
-    ),
-    r"^TypeError: .*\w\.\w+\(\) takes (from \d+ to )?\d+ positional arg.* but \d+": (
-        "A call has more arguments than the method takes, and the object itself "
-        "counts as one of them. If the method is yours, its first parameter is self, "
-        "and the others are those of the stub; if not, leave out what it does not "
-        "take."
-    ),
+    r"^TypeError: .*\.__init__\(\) takes 1 positional argument": NOT_MADE,
     r"^TypeError: .*(missing \d+ required|\(0 given\)|but 0 were given"
     r"|takes (exactly [2-9]|from [2-9] to \d+) .*(\(1 given\)|but 1 was given))": (
         "A call leaves out an argument that the function cannot do without. If the "
         "call is yours, add the argument; if the function is yours, keep to the "
         "parameters in the stub, with their defaults."
     ),
-    r"^TypeError: .*got multiple values": "One argument of a call comes twice, by its "
-    "position and by its name. If the function is yours, keep the order of the "
-    "parameters in the stub.",
-    r"^TypeError: .*(unexpected keyword argument|positional argument)": (
-        "A function was called with arguments that it does not have. If it is yours, "
-        "keep the names and the order of the parameters in the stub."
+    r"^TypeError: .*(unexpected keyword arg|positional arg|got multiple values)": (
+        "A function was called with arguments that do not fit its parameters. If it is "
+        "yours, keep the names and the order of those in the stub; the first one of a "
+        "method is self, which counts as one of them."
     ),
     r"^(Type|Attribute)Error: .*NoneType"
     r"|^ValueError: .*does not have enough dimensions \(has 0": (
@@ -120,29 +80,23 @@ MEANINGS = {
     r"^AttributeError: .*(before Module\.__init__|cannot assign (param|module))": (
         "A module has to call super().__init__() before it gets parameters or parts."
     ),
-    r"^TypeError: .*operand .*('Tensor' and 'tuple'|'tuple' and 'Tensor')": (
-        "A tensor and a tuple meet. nn.MultiheadAttention, nn.LSTM and others return "
-        "several results: unpack them, or take the one that you need by its index. A "
-        "comma at the end of a line makes a tuple, too."
-    ),
     r"^AttributeError: '(list|tuple)' object has no attribute"
     r"|^TypeError: .*(unsupported operand .*'(list|tuple)'"
     r"|can only concatenate (list|tuple)|must be Tensor, not (list|tuple)\b)": (
         "A list or a tuple stands where an array is needed. np.array, np.stack and "
-        "torch.stack make one array of several; a comma at the end of a line makes a "
-        "tuple."
+        "torch.stack make one array of several. A comma at the end of a line makes a "
+        "tuple, and so do layers with several results, such as nn.MultiheadAttention."
     ),
-    r"^TypeError: unsupported operand .*'(Softmax|LogSoftmax|Linear|Embedding"
-    r"|LayerNorm|Dropout|ReLU|GELU)'|^AttributeError: '(Softmax|LogSoftmax|Linear"
-    r"|Embedding|LayerNorm|Dropout|ReLU|GELU)' object has no attribute '(shape|size"
-    r"|ndim|dim|dtype|device|T|mT|sum|mean|max|exp|softmax|view|reshape|transpose"
-    r"|permute|unsqueeze|masked_fill|detach|requires_grad|backward)'": (
+    r"^(TypeError: unsupported operand .*'|AttributeError: ')(Softmax|Linear|Embedding"
+    r"|LayerNorm|Dropout|ReLU|GELU)'( object has no attribute '(shape|T|sum|mean|exp"
+    r"|view|reshape|transpose|masked_fill)'|$| and)": (
         "A layer stands where its result is needed. The first brackets make the "
         "layer, and a second pair calls it: nn.Softmax(dim=-1)(scores)."
     ),
     r"^AttributeError: '(int|float|bool)' object has no attribute": (
-        "A plain number of Python stands where an array or a tensor is needed: "
-        "item(), float() and sum over everything give one."
+        "A plain number of Python stands where an array, a tensor or a module is "
+        "needed: item() and float() give one, and so does a name such as F that a cell "
+        "has given to a size."
     ),
     r"^AttributeError: '(function|builtin_function_or_method|method)' object"
     r"|^TypeError: .*(method' object is not subscr|unsupported operand .*'method')": (
@@ -174,7 +128,7 @@ MEANINGS = {
     "these: tuple(x) makes one of a list.",
     r"^TypeError: .*must be Tensor, not (int|float|bool)\b": "A function of torch "
     "wants a tensor and was given a plain number. For numbers there are math.sqrt, "
-    "math.exp and ** 0.5.",
+    "math.exp and ** 0.5; `from torch import *` hides Python's own max, sum and abs.",
     r"^TypeError: .*(must be Tensor, not numpy|can't assign a numpy|numpy\.ndarray, "
     r"|'(numpy\.ndarray|Tensor)' and '(numpy\.ndarray|Tensor)'"
     r"|Concatenation operation is not implemented for NumPy)": (
@@ -193,21 +147,10 @@ MEANINGS = {
     r"^TypeError: .*(be interpreted as an integer|tuple of ints, ?(not"
     r"|but got) float|got \((int, )*float(, (int|float))*\))": "A size has to be a "
     "whole number: / gives a float even where nothing is left over, // does not.",
-    r"^TypeError: .*(only implemented on integer and B|can't multiply|bad operand)": (
-        "~, & and | combine masks of True and False. Here, one of them is asked of "
-        "something else: numbers, or the module itself where a method lacks self."
-    ),
-    r"^TypeError: .*(unsupported operand .*'str'|concatenate str|must be str, not)": (
-        "Texts can be joined by +, with texts alone: str() makes one of a number, and "
-        "an f-string puts values into a text."
-    ),
-    r"^TypeError: .*(transpose\(\): argument 'dim|transpose\(\) received an inv)": (
-        "The transpose of torch swaps the two axes that it is given; permute takes an "
-        "order of all axes, and reshape a new shape."
-    ),
-    r"^TypeError: .*received an invalid combination of arguments": (
+    r"^TypeError: .*(received an invalid combination of arg|transpose\(\): argument)": (
         "A function of torch was called with arguments that do not go together: one "
-        "is missing (keepdim wants a dim, too), or of another type."
+        "is missing (keepdim wants a dim, too), or of another type. transpose swaps "
+        "the two axes that it is given, and permute takes an order of all axes."
     ),
     r"^\w+: .*Cannot cast ufunc .* to dtype\('u?int": "An array of whole numbers was "
     "to take up fractions in place. a = a / b makes a new array; a /= b keeps the "
@@ -220,14 +163,10 @@ MEANINGS = {
         "A GPU is asked for, and this machine has none that torch can use. Keep to "
         "the device of the inputs, x.device, in place of writing cuda."
     ),
-    r"^RuntimeError: .*(to be on the same device|not on the expected device)": (
-        "A tensor was made without saying where, so it lies on the CPU, and meets one "
-        "of a GPU. Make new tensors beside the inputs, as torch.arange(n, "
-        "device=x.device) and x.new_zeros(...) do."
-    ),
-    r"^RuntimeError: .*((bitwise|logical)_\w+\"? not impl|bitwise_\w+_cpu)": (
-        "An operation is not defined for values of this dtype. &, | and ~ want masks "
-        "of True and False: numbers become one by a comparison, such as mask != 0."
+    r"^TypeError: .*(only implemented on integer and B|can't multiply|bad operand)"
+    r"|^RuntimeError: .*((bitwise|logical)_\w+\"? not impl|bitwise_\w+_cpu)": (
+        "~, & and | combine masks of True and False. Here, one of them is asked of "
+        "something else: a comparison, such as mask != 0, makes a mask of numbers."
     ),
     r"^RuntimeError: .*(\" not implemented for '(Bool|Byte|Char|Short|Int|Long)'"
     r"|could not infer output dtype|only support floating point)": (
@@ -245,14 +184,11 @@ MEANINGS = {
     r"^RuntimeError: .*([Ee]xpected dtype int|scalar types: Long|to be Long)": (
         "Ids and indices have to be whole numbers: a tensor of dtype torch.long."
     ),
-    r"^RuntimeError: .*mixed dtype \(CPU\)": "A layer's parameters have another dtype "
-    "than its input. Converting a module reaches the layers that are its attributes, "
-    "or in an nn.ModuleList: a plain list hides them, and one that is made in forward "
-    "is new. Or the input was converted on the way.",
-    r"^RuntimeError: .*(same dtype|expected .* (Float|Double|Half|Long|Bool)"
+    r"^RuntimeError: .*(same (dtype|datatype)|expected .* (Float|Double|Half|Long|Bool)"
     r"|scalar ty|Input type .* and weight type)": "Tensors of two dtypes meet. Make "
-    "new ones in the dtype and on the device of the inputs, as x.new_zeros(...) or "
-    "torch.zeros(..., dtype=x.dtype) do.",
+    "new ones in the dtype of the inputs, as x.new_zeros(...) or torch.zeros(..., "
+    "dtype=x.dtype) do. Converting a module reaches the layers that are its "
+    "attributes, or in an nn.ModuleList; a plain list hides them.",
     r"^ValueError: .*to unpack": "The number of names on the left differs from the "
     "number of results or axes on the right. Inputs may have more or fewer leading "
     "axes than you unpack.",
@@ -289,11 +225,6 @@ MEANINGS = {
     r"|must have same number of dim)": "Arrays that are joined have to agree in every "
     "axis but the one that they are joined along, and in the number of axes: look at "
     "axis or dim.",
-    r"^RuntimeError: .*(Index tensor must have the same num|to be no larger than)": (
-        "gather and scatter need an index with as many axes as the tensor, which "
-        "along every axis but dim is no longer than the tensor is: index[..., None] "
-        "has one axis more, and index.expand makes one longer."
-    ),
     r"^ValueError: .*broadcast|^RuntimeError: .*(must match the size|expanded size"
     r"|not broadcastable)": "Two shapes do not fit each other. Axes are matched from "
     "the last one, and sizes have to be equal or 1. After a sum or a maximum, "
@@ -309,13 +240,6 @@ MEANINGS = {
         "The new shape has another number of values than the old one. Write the sizes "
         "out: what is split has to be divided, as in E = h * d, and no axis may be "
         "forgotten."
-    ),
-    r"^AssertionError: .*key_padd(ed|ing)_mask.shape"
-    r"|^RuntimeError: .*(shape of the [23]D attn_mask is|attn_mask.*but should be)": (
-        "The mask and the layer disagree on the number of tokens. A layer of torch "
-        "without batch_first=True takes the first axis for the tokens and the second "
-        "one for the batch. Otherwise, the mask has its axes in another order, or "
-        "another length."
     ),
     r"^IndexError: .*(only integers, slices|used as indices must be)": (
         "An index has to be a whole number, a slice, or an array of whole numbers or "
@@ -346,32 +270,22 @@ MEANINGS = {
         "A square root or a logarithm got a number for which it is not defined, such "
         "as one below zero."
     ),
-    r"^RuntimeError: .*leaf [Vv]ariable": "A parameter, or an input that wants a "
-    "gradient, was changed in place (+=, fill_, x[...] = ...). Make a new tensor; "
-    "parameters are only set under torch.no_grad().",
-    r"^RuntimeError: .*in-?place operation": "A tensor that a gradient needs was "
-    "changed in place (+=, *=, fill_, x[...] = ...). Make a new one.",
-    r"^RuntimeError: .*(does not require grad|grad_fn)": "The result is cut off from "
-    "its inputs: detach, item, numpy, no_grad or a new tensor made from old values "
-    "stops the gradient.",
-    r"^RuntimeError: .*not have been used in the graph": "A result does not depend on "
-    "what a gradient was asked of: an argument or a parameter has no effect, or the "
-    "result is cut off from it.",
+    r"^RuntimeError: .*(leaf [Vv]ariable|in-?place operation)": (
+        "A parameter, or a tensor that a gradient needs, was changed in place (+=, "
+        "fill_, x[...] = ...). Make a new tensor; parameters are only set under "
+        "torch.no_grad()."
+    ),
+    r"^RuntimeError: .*(does not require grad|grad_fn|not have been used in the gr)": (
+        "The result is cut off from its inputs, or does not depend on one of them: "
+        "detach, item, numpy, no_grad or a new tensor made from old values stops the "
+        "gradient."
+    ),
     r"^RuntimeError: .*requires grad": "A tensor that has a gradient cannot become a "
     "NumPy array; stay in torch.",
     r"^RecursionError: ": "The function calls itself without an end.",
     r"^ZeroDivisionError: ": "A number was divided by zero.",
     r"^KeyError: ": "A dictionary was asked for a key that it does not have.",
 }
-NOT_PYTHONS = (
-    "{} is no longer Python's own. A line such as `from torch import *` has put "
-    "something of that name from a library in its place: import the names that you "
-    "need, one by one."
-)
-NO_MODULE = (
-    "{} is no longer the module: a line of a cell has given this name to something "
-    "else. Choose another name there."
-)
 ASSERTED = (
     "An assert statement of yours does not hold. If these arguments are allowed, "
     "something before it has another shape or value than it demands; if they are not, "
@@ -399,11 +313,6 @@ def meaning(wrong: Sequence[Answer]) -> str:
 
 def _meaning(answer: Answer) -> str:
     line = answer.origin.line
-    for variable in answer.origin.variables:
-        if variable.replaces_pythons:
-            return f"{answer.raised}: {NOT_PYTHONS.format(variable.name)}"
-        if variable.replaces_a_module:
-            return f"{answer.raised}: {NO_MODULE.format(variable.name)}"
     if line.startswith("raise "):
         return f"{answer.raised}: {RAISED_BY_YOU}"
     if line.startswith("assert "):

@@ -2,17 +2,18 @@
 
 Each row of ``RESULTS`` makes a wrong array from the right one. A row may take one
 value, such as a factor or an axis, which is fitted on one wrong result and has to hold
-for all. Rows of ``PLACES`` look at the wrong array itself and say where it is right;
-they are told only if nothing else explains it.
+for all. Rows of ``PLACES`` make it from both and say where the wrong one is right; they
+are told only if nothing else explains it.
 """
 
 from __future__ import annotations
 
+import contextlib
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import permutations
+from itertools import permutations, product
 from typing import Any
 
 import numpy as np
@@ -35,7 +36,6 @@ FACTORS = {  # that are told by name
 }
 RETURNED = "Your result"
 KIND = "{} has the right values, but they are {}, and {} are asked for."
-LOST = "In other places it is infinite or NaN, which has another cause."
 FOLLOWS = "Other differences may follow from that."
 
 IN_A_TUPLE = (
@@ -66,9 +66,11 @@ class Wrong:
         """Whether something is infinite or NaN where nothing should be."""
         return bool(np.isfinite(self.right).all() and not np.isfinite(self.given).all())
 
-    def same(self, one: Any, other: Array) -> bool:
-        """Whether two arrays agree as a right and a given one have to."""
-        one = np.asarray(one)
+    def same(self, one: Any, other: Any) -> bool:
+        """Whether a right and a given array agree as they have to; ``None`` is none."""
+        if one is None or other is None:
+            return False
+        one, other = np.asarray(one), np.asarray(other)
         return one.shape == other.shape and close(one, other, self.rtol, self.atol)
 
 
@@ -81,7 +83,6 @@ class Relation:
         edit: ``edit(right, value)`` is the wrong array; may raise any error.
         fit: the values to try, most likely ones first, for a right and a wrong array.
         undo: whether the edit makes the right array from the wrong one instead.
-        anew: whether a value is fitted for each result, and not told.
         shown: how a value is written in the sentence.
     """
 
@@ -89,50 +90,54 @@ class Relation:
     edit: Callable[[Array, Any], Any]
     fit: Callable[[Array, Array], Iterable[Any]] = lambda right, given: [None]
     undo: bool = False
-    anew: bool = False
     shown: Callable[[Any], str] = str
 
     def holds(self, wrong: Wrong, value: Any) -> bool:
         """Whether the edit with this value makes one of the arrays from the other."""
-        try:
-            with np.errstate(all="ignore"):
-                if self.undo:
-                    return wrong.same(
-                        wrong.right, np.asarray(self.edit(wrong.given, value))
-                    )
-                return wrong.same(self.edit(wrong.right, value), wrong.given)
-        except Exception:  # it means nothing for these arrays
-            return False
+        if self.undo:
+            return wrong.same(wrong.right, _tried(self.edit, wrong.given, value))
+        return wrong.same(_tried(self.edit, wrong.right, value), wrong.given)
 
     def explains(self, all_wrong: Sequence[Wrong]) -> str | None:
         """The sentence without its subject, if it holds for all; else ``None``."""
         first = all_wrong[0]
-        if self.anew:
-            fitted = (_tried(self.fit, one.right, one.given) for one in all_wrong)
-            pairs = zip(all_wrong, fitted, strict=True)
-            holds = all(values and self.holds(one, values[0]) for one, values in pairs)
-            return self.says if holds else None
-        for value in _tried(self.fit, first.right, first.given):
+        for value in _tried(self.fit, first.right, first.given) or ():
             if all(self.holds(wrong, value) for wrong in all_wrong):
                 return self.says.format("{}", self.shown(value))
         return None
 
 
-def _tried(fit: Callable, right: Array, given: Array) -> list[Any]:
+@dataclass(frozen=True)
+class Place:
+    """A way to be right in some places alone: ``edit(right, given)`` is the given."""
+
+    says: str
+    edit: Callable[[Array, Array], Any]
+
+    def explains(self, all_wrong: Sequence[Wrong]) -> str | None:
+        """The sentence without its subject, if it holds for all; else ``None``."""
+        made = (
+            (wrong, _tried(self.edit, wrong.right, wrong.given)) for wrong in all_wrong
+        )
+        return self.says if all(w.same(m, w.given) for w, m in made) else None
+
+
+def _tried(make: Callable, *arguments: Any) -> Any:
+    """What is made of arrays; ``None`` if that means nothing for them."""
     try:
         with np.errstate(all="ignore"):
-            return list(fit(right, given))
-    except Exception:  # nothing can be fitted to these arrays
-        return []
+            return make(*arguments)
+    except Exception:
+        return None
 
 
-def axes(right: Array, given: Array) -> Iterator[int]:
+def axes(right: Array, given: Array) -> range:
     """The axes of both, counted from the last."""
-    return iter(range(-1, -1 - max(right.ndim, given.ndim), -1))
+    return range(-1, -1 - max(right.ndim, given.ndim), -1)
 
 
-def _of_axes(*others: Any) -> Callable[[Array, Array], Iterator[tuple[int, Any]]]:
-    return lambda y, z: ((axis, o) for axis in axes(y, z) for o in others)
+def _of_axes(*others: Any) -> Callable[[Array, Array], list[tuple[int, Any]]]:
+    return lambda y, z: [(axis, o) for axis in axes(y, z) for o in others]
 
 
 def _axis_name(axis: int) -> str:
@@ -140,17 +145,20 @@ def _axis_name(axis: int) -> str:
     return names.get(axis, f"axis {axis}")
 
 
-def _ratio(y: Array, z: Array) -> Iterator[float]:
-    at = np.unravel_index(np.argmax(np.abs(np.where(np.isfinite(y), y, 0))), y.shape)
+def _ratio(y: Array, z: Array) -> list[float]:
+    at = _largest(y)
     factor = float(z[at] / y[at])
-    if np.isfinite(factor) and factor not in (0, 1):
-        yield factor
+    return [factor] if np.isfinite(factor) and factor not in (0, 1) else []
 
 
-def _difference(y: Array, z: Array) -> Iterator[float]:
+def _largest(y: Array) -> tuple[np.intp, ...]:
+    """The place of the number that is farthest from zero, and finite."""
+    return np.unravel_index(np.argmax(np.abs(np.where(np.isfinite(y), y, 0))), y.shape)
+
+
+def _difference(y: Array, z: Array) -> list[float]:
     gap = (z - y)[np.isfinite(z) & np.isfinite(y)]
-    if gap.size and gap[0]:
-        yield float(np.median(gap))
+    return [float(np.median(gap))] if gap.size and gap[0] else []
 
 
 def _factor(value: float) -> str:
@@ -165,59 +173,30 @@ def _softmax(y: Array, axis: int) -> Array:
     return e / e.sum(axis, keepdims=True)
 
 
-def _standardised(y: Array, axis: int) -> Array:
-    centred = y - y.mean(axis, keepdims=True)
-    return centred / np.sqrt((centred**2).mean(axis, keepdims=True))
-
-
-def _unit(y: Array, axis: int) -> Array:
-    return y / np.sqrt((y**2).sum(axis, keepdims=True))
-
-
 def _sharpened(y: Array, axis: int, power: float) -> Array:
     if not np.allclose(y.sum(axis), 1, rtol=1e-4):
         raise ValueError
     return y**power / (y**power).sum(axis, keepdims=True)
 
 
-def _sharpness(y: Array, z: Array) -> Iterator[tuple[int, float]]:
+def _sharpness(y: Array, z: Array) -> list[tuple[int, float]]:
     """Of which power of the right weights others are, if of any."""
+    found = []
     for axis in axes(y, z):
-        one, other = (
-            np.log(np.moveaxis(x, axis, -1).reshape(-1, x.shape[axis])) for x in (y, z)
-        )
-        gap = one[:, 1:] - one[:, :1]
-        at = np.unravel_index(
-            np.argmax(np.abs(np.where(np.isfinite(gap), gap, 0))), gap.shape
-        )
-        power = float((other[:, 1:] - other[:, :1])[at] / gap[at])
+        rows = (np.moveaxis(x, axis, -1).reshape(-1, x.shape[axis]) for x in (y, z))
+        one, other = (np.diff(np.log(x), axis=1) for x in rows)
+        at = _largest(one)
+        power = float(other[at] / one[at])
         if np.isfinite(power) and power > 0 and abs(power - 1) > 1e-4:
-            yield axis, power
+            found.append((axis, power))
+    return found
 
 
-def _orders(y: Array, z: Array) -> Iterator[tuple[int, ...]]:
-    for order in permutations(range(y.ndim)) if 3 <= y.ndim <= 5 else ():
-        moved = tuple(y.shape[axis] for axis in order)
-        if moved == z.shape and order != tuple(range(y.ndim)):
-            yield order
-
-
-def _of_size_one(y: Array, shape: tuple[int, ...]) -> Array:
-    if [n for n in y.shape if n != 1] != [n for n in shape if n != 1]:
-        raise ValueError
-    return y.reshape(shape)
-
-
-def _entries(y: Array, z: Array) -> Iterator[tuple[int, int]]:
-    for axis in axes(y, y):
-        if y.shape[axis] > 1:
-            yield from ((axis, at) for at in (0, -1, *range(1, y.shape[axis] - 1)))
-
-
-def _entry(value: tuple[int, int]) -> str:
-    axis, at = value
-    which = {0: "the first entry", -1: "the last entry"}.get(at, f"entry {at}")
-    return f"{which} along {_axis_name(axis)}"
+def _orders(y: Array, z: Array) -> list[tuple[int, ...]]:
+    if y.ndim not in (3, 4, 5):
+        return []
+    same, *others = permutations(range(y.ndim))
+    return [o for o in others if tuple(y.shape[axis] for axis in o) == z.shape]
 
 
 def _cut(y: Array, value: tuple[int, str]) -> Array:
@@ -253,29 +232,15 @@ def _along(
 
 # What may be done once too often or be missing, with each number or along an axis.
 STEPS: dict[str, Callable[[Array], Any]] = {
-    "a change of sign": lambda y: -y,
-    "a subtraction from one": lambda y: 1 - y,
-    "a reciprocal": lambda y: 1 / y,
     "a square": lambda y: y * y,
-    "a square root": np.sqrt,
-    "a logarithm": np.log,
     "an exponential": np.exp,
-    "an absolute value": np.abs,
-    "tanh": np.tanh,
-    "a sigmoid": lambda y: 1 / (1 + np.exp(-y)),
     "ReLU, max(0, x),": lambda y: np.maximum(y, 0),
 }
 STEPS_ALONG: dict[str, Callable[[Array, int], Any]] = {
     "a softmax over {}": _softmax,
     "a division by the sums over {}": lambda y, axis: y / y.sum(axis, keepdims=True),
-    "a scaling to norm 1 along {}": _unit,
-    "a scaling to mean 0 and variance 1 along {}": _standardised,
-    "a subtraction of the mean over {}": lambda y, axis: (
-        y - y.mean(axis, keepdims=True)
-    ),
     "a sum over {}": lambda y, axis: y.sum(axis),
     "a mean over {}": lambda y, axis: y.mean(axis),
-    "a running sum along {}": np.cumsum,
 }
 
 
@@ -292,13 +257,6 @@ def _steps() -> Iterator[Relation]:
 
 
 ARRANGED = [
-    Relation(
-        "{} has the right values in their order, but axes of size one are too many or "
-        "too few: its shape is another one.",
-        lambda y, shape: _of_size_one(y, shape),
-        lambda y, z: [z.shape] if y.ndim != z.ndim else [],
-        anew=True,
-    ),
     Relation("{} is the right result transposed.", lambda y, _: y.swapaxes(-1, -2)),
     Relation(
         "{} is the right result with all axes in reverse order.", lambda y, _: y.T
@@ -357,12 +315,6 @@ RESULTS = [
         _sharpness,
         shown=lambda value: f"{value[1]:.4g}, along {_axis_name(value[0])}",
     ),
-    Relation(
-        "{} is one part of the right result: {}.",
-        lambda y, value: y.take(value[1], value[0]),
-        _entries,
-        shown=_entry,
-    ),
 ]
 
 
@@ -373,11 +325,11 @@ def _where(condition: Array, y: Array, z: Array) -> Array:
     return np.where(condition, z, y)
 
 
-def _border(axis: int, at: int, y: Array, z: Array) -> Array:
+def _border(axis: int, end: str, y: Array, z: Array) -> Array:
     if y.shape[axis] < 3:
         raise ValueError
     condition = np.zeros(y.shape, bool)
-    np.moveaxis(condition, axis, 0)[at] = True
+    np.moveaxis(condition, axis, 0)[0 if end == "first" else -1] = True
     return _where(condition, y, z)
 
 
@@ -403,50 +355,42 @@ def _nearly(y: Array, z: Array) -> Array:
     return z if near.all() else y
 
 
-def _place(says: str, edit: Callable[[Array, Array], Any]) -> Relation:
-    """A row whose value is the wrong array itself."""
-    return Relation(says, edit, lambda y, z: [z], anew=True)
-
-
 PLACES = [
-    _place("{} is zero everywhere.", lambda y, z: np.zeros(z.shape)),
-    _place(
+    Place("{} is zero everywhere.", lambda y, z: np.zeros(z.shape)),
+    Place(
         "{} is NaN in some places, and right elsewhere. NaN comes from 0 / 0, from "
         "inf - inf, from 0 * inf, and from roots and logarithms of what is negative.",
         lambda y, z: _where(np.isnan(z), y, z),
     ),
-    _place(
+    Place(
         "{} is infinite in some places, and right elsewhere.",
         lambda y, z: _where(np.isinf(z), y, z),
     ),
-    _place(
+    Place(
         "{} has the right values in their order, in another shape.",
         lambda y, z: y.reshape(z.shape),
     ),
-    _place(
+    Place(
         "{} has the right values in another order: look at what is reshaped, "
         "transposed and joined, and along which axes.",
         _reordered,
     ),
-    _place(
+    Place(
         "{} is the right result times a factor, another one in each case: it may "
         "depend on a size.",
         _any_factor,
     ),
-    _place(
+    Place(
         "{} is what the softmax gives of the right scores times a factor, another one "
         "in each case: it may depend on a size.",
-        lambda y, z: _sharpened(y, *next(_sharpness(y, z))),
+        lambda y, z: _sharpened(y, *_sharpness(y, z)[0]),
     ),
-    _place("{} is right but where the right result is zero.", _where_zero),
+    Place("{} is right but where the right result is zero.", _where_zero),
     *(
-        _place(
-            f"{{}} is right but for {_entry((axis, at))}.", partial(_border, axis, at)
-        )
-        for axis in (-1, -2, -3)
-        for at in (0, -1)
+        Place(f"{{}} is right but for {_at_end(end)}.", partial(_border, *end))
+        for end in product((-1, -2, -3), ("first", "last"))
     ),
-    _place(
+    Place(
         "{} is nearly right, to about three digits: something is computed in half "
         "precision, approximated, or left out that matters little.",
         _nearly,
@@ -489,8 +433,7 @@ def wrong_parts(
 def find(wrong: Sequence[Sequence[Wrong]], places: bool = False) -> str:
     """What the wrong results are, by the first row that fits; empty if none does.
 
-    It is asked of all wrong parts, then of those that are not lost, then of those that
-    have one name.
+    It is asked of all wrong parts, then of those that have one name.
 
     Args:
         wrong: the wrong parts of the answer to each wrong case.
@@ -500,9 +443,6 @@ def find(wrong: Sequence[Sequence[Wrong]], places: bool = False) -> str:
     if not wrong or not all(wrong):
         return ""
     some = [(every, "")]
-    finite = [part for part in every if not part.is_lost]
-    if len(every) / 2 <= len(finite) < len(every):
-        some.append((finite, f" {LOST}"))
     names = dict.fromkeys(part.name for part in every)
     for name in names if len(names) > 1 else ():
         if 2 * sum(any(part.name == name for part in p) for p in wrong) >= len(wrong):
@@ -570,10 +510,9 @@ def _order(case: Case, right: Any, given: Any) -> str | None:
 
 def _as_array(given: list[Any]) -> Array | None:
     """One array of nested lists of arrays, if they have one shape."""
-    try:
-        return np.stack([_as_array(x) if isinstance(x, list) else x for x in given])
-    except (TypeError, ValueError):
-        return None
+    with contextlib.suppress(TypeError, ValueError):
+        return np.array(given)
+    return None
 
 
 def _subject(wrong: Sequence[Wrong]) -> str:

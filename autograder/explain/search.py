@@ -22,13 +22,13 @@ from autograder.exercise import Case, Exercise, Implementation
 from autograder.expected import Expected
 from autograder.explain import Edit, advice, errors, results
 from autograder.explain.arguments import argument_edits, called_in, wrapped
-from autograder.explain.steps import CHANGED, cost, file_of, has_loops, step_edits
+from autograder.explain.steps import has_loops, run_within, step_edits
 from autograder.parts import is_input
 from autograder.reasons import Reason
 from autograder.rows import UNCHANGED, disagreement
 
-MOST = 1000  # edits of one reference that are tried
-LONGER, LEAST_COST = 5, 500  # how much more than the reference an edit may cost
+MOST = 400  # edits of one reference that are tried
+LONGER, LEAST = 20, 0.01  # as the reference, and seconds: how long an edit may take
 SECONDS = 0.45  # of the processor, after which no other edit is tried
 ERRORS_MISSING = (
     "All values are right. Only errors that the docstring asks for are not raised: "
@@ -56,10 +56,7 @@ class Explanation:
 
 
 def explain(
-    exercise: Exercise,
-    given: Sequence[Answer],
-    expected: Expected,
-    seconds: float = SECONDS,
+    exercise: Exercise, given: Sequence[Answer], expected: Expected
 ) -> Explanation:
     """Why an answer is wrong, as far as it can be found.
 
@@ -67,7 +64,6 @@ def explain(
         exercise: what was asked.
         given: the answers, to the seeds of ``expected``, one of which is wrong.
         expected: the right answers, and the mistakes to look among.
-        seconds: of the processor, after which no other edit is tried.
 
     Returns:
         The first edit whose answers are the student's in every case that asks for a
@@ -76,18 +72,11 @@ def explain(
     """
     if isinstance(exercise, BreakExercise):
         return Explanation(*advice.on_test(exercise, given, expected))
-    asked = _Asked(exercise, given, expected, seconds)
+    asked = _Asked(exercise, given, expected)
     searches = (
         *(_known_mistake, _only_errors_missing, _error_of_all, _changed_inputs),
-        *(
-            _relation,
-            _lost,
-            _edit,
-            _first_edit,
-            _place,
-            _first_relation,
-            _error_of_some,
-        ),
+        *(_relation, _lost, _edit, _first_edit, _place, _first_relation),
+        _error_of_some,
     )
     for search in searches:
         found = search(asked)
@@ -103,18 +92,12 @@ class _Asked:
         wrong: for each case, how its answer differs; ``None`` if it does not.
         valued: the numbers of the cases that ask for a value, and not for an error.
         failed: those of them that are wrong.
-        seconds: of the processor, for which edits may be tried.
     """
 
     def __init__(
-        self,
-        exercise: Exercise,
-        given: Sequence[Answer],
-        expected: Expected,
-        seconds: float,
+        self, exercise: Exercise, given: Sequence[Answer], expected: Expected
     ) -> None:
         self.cases, self.given, self.expected = exercise.cases, given, expected
-        self.seconds = seconds
         self.wrong = [disagreement(*each) for each in self.triples(range(len(given)))]
         numbers = range(len(given))
         self.valued = [n for n in numbers if expected.reference[n].raised is None]
@@ -145,6 +128,12 @@ class _Asked:
             return []
         names = self.expected.part_names(number)
         return results.wrong_parts(case, right, given, names) or []
+
+    @cached_property
+    def edits(self) -> _Edits | None:
+        """The edits of the reference; ``None`` where it is not at hand."""
+        reference = self.expected.implementation
+        return reference and _Edits(reference, self.cases, self.expected)
 
     @property
     def is_lost(self) -> bool:
@@ -269,13 +258,10 @@ def _place(asked: _Asked) -> Explanation | None:
 def _edit(asked: _Asked) -> Explanation | None:
     """An edit of arguments or of one step gives the student's answers."""
     with_value = [n for n in asked.failed if asked.given[n].is_value]
-    reference, memo = asked.expected.implementation, asked.expected.memo
-    if reference is None or not with_value:
+    if not with_value or asked.edits is None:
         return None
-    end = time.process_time() + asked.seconds
-    if "edits" not in memo:
-        memo["edits"] = _Edits(reference, asked.cases, asked.expected)
-    edits: _Edits = memo["edits"]
+    end = time.process_time() + SECONDS
+    edits = asked.edits
     numbers = sorted(asked.valued, key=lambda n: (n not in with_value, edits.key(n)))
     for tried in itertools.islice(edits.all(), MOST):
         if time.process_time() > end:
@@ -287,18 +273,15 @@ def _edit(asked: _Asked) -> Explanation | None:
 
 def _first_edit(asked: _Asked) -> Explanation | None:
     """The edit that explains the first case that fails, and none that passes."""
-    end = time.process_time() + asked.seconds / 3
     if asked.first is None:
         return None
+    end = time.process_time() + SECONDS / 3
     numbers = [asked.first, *(n for n in asked.valued if not asked.wrong[n])]
     for known in asked.expected.mistakes:
-        if time.process_time() > end:
-            return None
         if _same(asked, known.answers, numbers):
             words = ONE_CASE.format(known.hint) + FURTHER
             return Explanation(Reason.MISTAKE, words, known.name)
-    edits: _Edits | None = asked.expected.memo.get("edits")
-    for tried in edits.tried if edits else ():
+    for tried in asked.edits.tried if asked.edits else ():
         if time.process_time() > end:
             return None
         if all(asked.is_given(n, tried.answer(n)) for n in numbers):
@@ -318,7 +301,7 @@ NO_ANSWER = Answer(unreadable="it cannot be made")
 
 @dataclass
 class _Tried:
-    """An edit with what it has answered so far, whoever it was tried for."""
+    """An edit with what it has answered so far."""
 
     edit: Edit
     among: _Edits
@@ -342,10 +325,10 @@ class _Tried:
 
 
 class _Edits:
-    """All edits of a reference, made when they are asked for, and once.
+    """All edits of a reference, made when they are asked for.
 
     Attributes:
-        costs: what each case costs the reference.
+        seconds: of the processor, that each case takes with the reference.
         tried: those that were asked for so far.
     """
 
@@ -354,17 +337,11 @@ class _Edits:
     ) -> None:
         self._reference, self._cases, self._expected = reference, cases, expected
         self._calls: list[dict[str, Any]] = []
-        self.costs = [self._cost(n) for n in range(len(cases))]
+        self.seconds = [self._duration(n) for n in range(len(cases))]
         self._may_be_long = has_loops(reference)
         self.tried: list[_Tried] = []
-        self._left = itertools.chain(
-            argument_edits(reference, self._calls),
-            step_edits(reference),
-        )
 
-    def _cost(self, number: int) -> float:
-        case, seed = self._cases[number], self._expected.seeds[number]
-
+    def _duration(self, number: int) -> float:
         def call(function: Any, given: dict[str, Any]) -> Any:
             self._calls.append(dict(given))
             return function(**given)
@@ -372,37 +349,38 @@ class _Edits:
         noting = self._reference
         if called_in(noting) is not None:
             noting = wrapped(noting, call)
-        return cost(lambda: answer(case, noting, seed), file_of(self._reference))
+        start = time.process_time()
+        self._asked(noting, number)
+        return time.process_time() - start
+
+    def _asked(self, implementation: Implementation, number: int) -> bytes:
+        return answer(self._cases[number], implementation, self._expected.seeds[number])
 
     def answer(self, made: Implementation, number: int) -> Answer:
         """What a changed version answers to a case, unless that takes too long."""
-        case, seed = self._cases[number], self._expected.seeds[number]
-        came = []
+        came: list[bytes] = []
 
         def run() -> None:
-            came.append(decode(answer(case, made, seed)))
+            came.append(self._asked(made, number))
 
         if not self._may_be_long:
             run()
-            return came[0]
-        most = LONGER * self.costs[number] + LEAST_COST
-        return came[0] if cost(run, CHANGED, most) <= most else NO_ANSWER
+        else:
+            run_within(LONGER * self.seconds[number] + LEAST, run)
+        return decode(came[0]) if came else NO_ANSWER
 
-    def key(self, number: int) -> tuple[bool, bool, int]:
+    def key(self, number: int) -> tuple[bool, bool, float]:
         """What sorts cases: those that tell most versions apart in least time first."""
         constant = self._expected.constant[number]
         tells = _tells_apart(self._expected, number)
-        return constant, not tells, self.costs[number]
+        return constant, not tells, self.seconds[number]
 
     def all(self) -> Iterator[_Tried]:
-        """The edits, in one order whoever asks."""
-        for number in itertools.count():
-            if number == len(self.tried):
-                edit = next(self._left, None)
-                if edit is None:
-                    return
-                self.tried.append(_Tried(edit, self))
-            yield self.tried[number]
+        """The edits, those of arguments first."""
+        both = argument_edits(self._reference, self._calls), step_edits(self._reference)
+        for edit in itertools.chain(*both):
+            self.tried.append(_Tried(edit, self))
+            yield self.tried[-1]
 
 
 def _tells_apart(expected: Expected, number: int) -> bool:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import ast
 import random
-import secrets
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,11 +19,11 @@ import nbformat
 
 from autograder.errors import GraderFault
 from autograder.exercise import load_topic
+from autograder.expected import expect_all
 from autograder.explain.steps import OPERATORS, mark_parameters
 from autograder.extras.similar import Graded
 from autograder.files import Unusable, write_atomically
 from autograder.grading.examine import examine
-from autograder.grading.seeds import draw_seeds, expected_answers
 from autograder.magics import lines_in, parsed
 from autograder.marks.reports import ClassReport
 from autograder.notebooks import grade_id, read_notebook
@@ -103,17 +102,12 @@ def edits(answer: str, name: str, chance: random.Random) -> Iterator[Edit]:
 def sheets(
     course: Path, report: ClassReport, progress: Callable[[Any, int], Any]
 ) -> list[Sheet]:
-    """A sheet for everybody with a report on a chapter; asking takes a sandbox.
-
-    Raises:
-        CourseError: the course has no release of the chapter.
-        SandboxUnavailable: there is none here.
-    """
+    """A sheet for everybody with a report on a chapter; asking takes a sandbox."""
     require_bubblewrap()
     chapter, graded = report.chapter, Graded(course, report.chapter)
     topic, limits = load_topic(chapter), Limits()
     master = nbformat.reads(master_text(course, chapter), as_version=4)
-    expected = expected_answers(topic, draw_seeds(topic, secrets.token_bytes()))
+    expected = expect_all(topic)
     with ForkServers() as servers:
 
         def told(data: dict[str, Any], name: str) -> dict[str, Any]:

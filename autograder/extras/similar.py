@@ -2,16 +2,14 @@
 
 A right answer that two students share says little; a mistake that they share and few
 others make says more. Wrong values cannot be compared, because each submission is asked
-with inputs of its own: the known cause and the failed cases are. Code is left to
-detectors that are made for it, Dolos and JPlag.
+with inputs of its own: their causes are, as the class report finds them. Code is left
+to detectors that are made for it, Dolos and JPlag.
 """
 
 from __future__ import annotations
 
 import math
-import re
-from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 from pathlib import Path
@@ -21,34 +19,14 @@ import nbformat
 
 from autograder.errors import AutograderError
 from autograder.files import Unusable, write_atomically
-from autograder.marks.reports import ClassReport
+from autograder.marks.reports import ClassReport, kept_path
 from autograder.notebooks import grade_id, read_notebook, source
-from autograder.reasons import Reason
 from autograder.release.course import master_text
+from autograder.reporting.causes import Cause, causes_in
 from autograder.reporting.pages import templates
 
 MOST = 30  # pairs that are shown
 MOST_SHARING = 0.25  # of the class: what more of it share is no evidence
-_DIGITS = re.compile(r"\d[\d.e+-]*")
-
-
-class CannotCompare(AutograderError):
-    """There is too little to compare, or something is in the way of the files."""
-
-
-@dataclass(frozen=True)
-class Shared:
-    """A way in which an exercise was got wrong by two students and few others.
-
-    Attributes:
-        exercise: its name.
-        wrong: the cause and the failed cases, in lines.
-        sharing: how many students are wrong in this way, the two included.
-    """
-
-    exercise: str
-    wrong: str
-    sharing: int
 
 
 @dataclass(frozen=True)
@@ -60,67 +38,28 @@ class Pair:
     """
 
     students: tuple[str, str]
-    shared: list[Shared] = field(default_factory=list)
+    shared: list[Cause] = field(default_factory=list)
     evidence: float = 0.0
 
 
 def similar_pairs(report: ClassReport) -> list[Pair]:
-    """All pairs that share a rare wrong answer, those with most evidence first.
-
-    Args:
-        report: of a chapter.
-
-    Raises:
-        CannotCompare: fewer than two submissions were examined.
-    """
-    examined = report.examined
-    if len(examined) < 2:
-        raise CannotCompare(
-            f"{len(examined)} submissions of {report.chapter} were examined; two are "
-            "the least that can be compared"
-        )
-    giving: dict[tuple[str, str], list[str]] = defaultdict(list)
-    for one in examined:
-        for exercise in one["exercises"]:
-            if wrong := wrong_way(exercise):
-                giving[exercise["name"], wrong].append(one["student"])
-    most = max(2, MOST_SHARING * len(examined))
+    """All pairs that share a rare wrong answer, those with most evidence first."""
     found: dict[tuple[str, str], Pair] = {}
-    for (exercise, wrong), students in giving.items():
-        if not 2 <= len(students) <= most:
+    for cause in causes_in(report):
+        sharing, total = len(cause.students), len(report.examined)
+        if not 2 <= sharing <= max(2, MOST_SHARING * total):
             continue
-        bits = math.log2(len(examined) / len(students))
-        for two in combinations(sorted(students), 2):
+        for two in combinations(sorted(cause.students), 2):
             pair = found.get(two, Pair(two))
-            shared = [*pair.shared, Shared(exercise, wrong, len(students))]
-            found[two] = Pair(two, shared, pair.evidence + bits)
+            bits = math.log2(total / sharing)
+            found[two] = Pair(two, [*pair.shared, cause], pair.evidence + bits)
     return sorted(found.values(), key=lambda pair: (-pair.evidence, pair.students))
-
-
-def wrong_way(exercise: Mapping[str, Any]) -> str:
-    """How an answer was wrong, in words that are equal for equal ways to be wrong.
-
-    Those are the known mistake, or else what was said, and each failed case with its
-    message, without the numbers.
-
-    Args:
-        exercise: of a report.
-
-    Returns:
-        Nothing if the answer is right, or was never written.
-    """
-    failed = [case for case in exercise["cases"] if not case["passed"]]
-    if not failed or all(case["reason"] == Reason.STUB for case in failed):
-        return ""
-    cause = exercise["mistake"] or _DIGITS.sub("#", exercise["message"])
-    cases = [f"{c['title']}: {_DIGITS.sub('#', c['message'])}" for c in failed]
-    return "\n".join(filter(None, [cause.replace("_", " "), *cases]))
 
 
 def in_words(pair: Pair) -> str:
     """How much a pair shares, in one line."""
-    names = ", ".join(shared.exercise for shared in pair.shared)
-    others = min(shared.sharing for shared in pair.shared) - 2
+    names = ", ".join(sorted({cause.exercise for cause in pair.shared}))
+    others = min(len(cause.students) for cause in pair.shared) - 2
     who = f"{others} others" if others else "nobody else"
     return (
         f"{' and '.join(pair.students)}: wrong in the same way in {names}, the rarest "
@@ -168,8 +107,7 @@ class Graded:
 
     def path(self, student: str) -> Path:
         """Where the graded notebook of a student is."""
-        folder = self._course / "autograded" / student / self._chapter
-        return folder / f"{self._chapter}.ipynb"
+        return kept_path(self._course, self._chapter, student)
 
     def answers_of(self, student: str) -> dict[str, str]:
         """What a student wrote for each exercise, without stubs."""
@@ -197,11 +135,10 @@ def write_exports(course: Path, folder: Path, report: ClassReport) -> None:
     Source: https://dolos.ugent.be/docs; https://github.com/jplag/JPlag/wiki.
 
     Raises:
-        CannotCompare: the folder exists and is not empty.
-        CourseError: the course has no release of the chapter.
+        AutograderError: the folder exists and is not empty.
     """
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise CannotCompare(f"{folder} exists; name a folder that is new or empty")
+        raise AutograderError(f"{folder} exists; name a folder that is new or empty")
     graded = Graded(course, report.chapter)
     folder.mkdir(parents=True, exist_ok=True)
     folder.chmod(0o700)

@@ -7,7 +7,6 @@ or displays can change it.
 from __future__ import annotations
 
 import asyncio
-import secrets
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -60,16 +59,14 @@ def examine(
 ) -> Examination:
     """Examine a submission.
 
-    Marks are given for its answers to seeds that no other submission gets, so that
-    what a neighbour answers is of no use to it. The known mistakes, which take long to
-    run, are compared with wrong answers to the seeds that ``expected`` has: those are
-    asked for afterwards, and decide about the hint alone.
+    It is asked on seeds that no other submission gets, so that what a neighbour answers
+    is of no use to it.
 
     Args:
         master: the notebook as it was released to students.
         data: the submission, from ``notebooks.read_notebook`` or ``written_in``.
         topic: the exercises of the chapter.
-        expected: the right answers, from ``expected_answers``.
+        expected: what is expected on other seeds, from ``expect_all``.
         limits: what the submission may use.
         servers: where its kernels are forked, in a sandbox.
         alone: whether no other submission is examined meanwhile; see ``clock``.
@@ -81,7 +78,7 @@ def examine(
     """
     start = time.monotonic()
     handed_in = as_handed_in(master, data, topic.exercises)
-    seeds = seeds or draw_seeds(topic, secrets.token_bytes())
+    seeds = seeds or draw_seeds(topic)
     clock = Clock(limits, alone)
     run = Execution(topic, seeds, expected, handed_in, clock, limits, servers)
     with asyncio.Runner(loop_factory=SelectorLoop) as runner:

@@ -6,7 +6,6 @@ are then all cells that the student added.
 
 from __future__ import annotations
 
-import secrets
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -18,12 +17,12 @@ from nbformat import NotebookNode
 from autograder.answers import Answer, decode, in_private
 from autograder.errors import GraderFault
 from autograder.exercise import Topic
-from autograder.expected import Expected, expect_anew
+from autograder.expected import Expected, expect
 from autograder.grading.client import SubmissionClient, code_cell
 from autograder.grading.clock import Clock
 from autograder.grading.remarks import Aside, read_aside
 from autograder.grading.seeds import draw_seeds
-from autograder.judge import Report, explain, judge, mark, refuse
+from autograder.judge import Report, explain, mark, refuse
 from autograder.origin import lines_of
 from autograder.reasons import Reason
 from autograder.sandbox.bubblewrap import SandboxUnavailable
@@ -44,7 +43,7 @@ class Execution:
     Attributes:
         topic: the exercises of the chapter.
         seeds: of this submission, by exercise.
-        expected: the right answers, by exercise.
+        expected: what is expected on other seeds, by exercise.
         handed_in: the notebook.
         clock: of this submission.
         limits: what the submission may use.
@@ -205,30 +204,23 @@ class Execution:
         """
         if not self._is_open(name):
             return True
-        if name in self.given and not self._is_known(name):
-            anew = draw_seeds(self.topic, secrets.token_bytes())  # it knows the others
-            self.seeds = {**self.seeds, name: anew[name]}
-        before = self.clock.charged
-        answers, ended = await self._ask(client, name, self.seeds[name])
+        if name in self.given:  # it knows what it was asked before
+            self.seeds = {**self.seeds, name: draw_seeds(self.topic)[name]}
+        answers, ended = await self._ask(client, name)
         if ended is None:
-            quick = self.clock.charged - before < self.limits.cell_seconds / 4
-            report = self._mark(name, answers)
-            explained = report.score == report.max_score or report.reason
-            if explained or not quick or self._is_known(name):
-                return True
-            ended = await self._look_for_mistakes(client, name)
-        if ended is not None:
-            note = self._note_end(f"calling {name}", ended)
-            self.ended[name] += 1
-            if name not in self.given:  # else only a hint is lost
-                self.refused[name] = note
-        return ended is None
+            self._mark(name, answers)
+            return True
+        note = self._note_end(f"calling {name}", ended)
+        self.ended[name] += 1
+        if name not in self.given:
+            self.refused[name] = note
+        return False
 
     async def _ask(
-        self, client: SubmissionClient, name: str, seeds: list[int]
+        self, client: SubmissionClient, name: str
     ) -> tuple[list[Answer], str | None]:
         """Put the questions of an exercise; the answers, and how the kernel ended."""
-        sent, ended = await client.ask(self.topic.name, name, seeds)
+        sent, ended = await client.ask(self.topic.name, name, self.seeds[name])
         if ended is None and client.failed:
             self._note(f"calling {name} stopped ({client.failed})")
         if sent:
@@ -253,42 +245,15 @@ class Execution:
                 room -= len(sources[-1])
         return lines_of(sources)
 
-    def _mark(self, name: str, answers: list[Answer]) -> Report:
+    def _mark(self, name: str, answers: list[Answer]) -> None:
         """Mark the answers that were given to an exercise.
 
-        Why they are wrong takes longer to find out, and is told in ``report``, unless
-        a known mistake is found before.
+        Why they are wrong takes longer to find out, and is told in ``report``.
         """
-        exercise, right = self.topic.exercises[name], self.expected[name]
-        if not self._is_known(name):
-            right = expect_anew(self.topic, exercise, self.seeds[name], right)
-        report = mark(exercise, answers, right)
-        self.given[name], self.right[name], self.reports[name] = answers, right, report
-        return report
-
-    def _is_known(self, name: str) -> bool:
-        """Whether the seeds of an exercise are those that mistakes are known for."""
-        return list(self.seeds[name]) == self.expected[name].seeds
-
-    async def _look_for_mistakes(
-        self, client: SubmissionClient, name: str
-    ) -> str | None:
-        """Find the mistake that explains wrong answers; how the kernel ended.
-
-        Marks are given already, and stay, whatever happens here.
-        """
-        expected = self.expected[name]
-        answers, ended = await self._ask(client, name, expected.seeds)
-        if ended is None:
-            known = judge(self.topic.exercises[name], answers, expected)
-            if known.reason:
-                self.reports[name] = replace(
-                    self.reports[name],
-                    mistake=known.mistake,
-                    message=known.message,
-                    reason=known.reason,
-                )
-        return ended
+        exercise, known = self.topic.exercises[name], self.expected[name]
+        right = expect(self.topic, exercise, self.seeds[name], known)
+        self.given[name], self.right[name] = answers, right
+        self.reports[name] = mark(exercise, answers, right)
 
     def _note_limit(self, where: str, error: str) -> None:
         """Name the limit at which the system may have raised an error.

@@ -39,9 +39,6 @@ def write_lms_tables(
     Returns:
         What was written: ``canvas``, ``gradescope`` and, where a class list has
         Moodle's numbers, ``moodle``; and what an instructor has to know about them.
-
-    Raises:
-        BadTable: a class list was changed, and cannot be used any more.
     """
     chapter, people = report.chapter, people_in(course, report.chapter)
     lists = {s: kept_list(course, chapter, s) for s in (CANVAS, MOODLE)}
@@ -117,25 +114,20 @@ def _moodle(
         student = students[row["Identifier"].removeprefix(PARTICIPANT)]
         cells, score = dict(row.cells), report.score_of(student, None)
         if score is not None:
-            most = number_in(row["Maximum Grade"]) or report.max_score
-            maxima.add(row["Maximum Grade"] or f"{most:g}")
+            maximum = row["Maximum Grade"]
+            most = number_in(maximum) or report.max_score
+            if maximum and number_in(maximum) != report.max_score:
+                maxima.add(maximum)
             cells["Grade"] = round(score * most / report.max_score, 2)
         if "Feedback comments" in columns:
             cells["Feedback comments"] = Kept(row["Feedback comments"])
         rows.append([cells.get(column, "") for column in columns])
-    for most in sorted(maxima):
-        number = number_in(most)
-        if number is None:
-            notes.append(
-                f"Moodle's worksheet says {most!r} where the maximum grade belongs, so "
-                f"its grades are out of {report.max_score:g}: set that maximum in "
-                "Moodle before you import them"
-            )
-        elif number != report.max_score:
-            notes.append(
-                f"Moodle takes another maximum than {report.max_score:g} points: the "
-                "grades in its worksheet are shares of that"
-            )
+    notes += [
+        f"Moodle's worksheet has the maximum grade {maximum!r}, and marks are out of "
+        f"{report.max_score:g}: its grades are shares of that number; where it is "
+        f"none, set the maximum in Moodle to {report.max_score:g} before you import"
+        for maximum in sorted(maxima)
+    ]
     return columns, rows
 
 

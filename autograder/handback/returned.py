@@ -21,10 +21,10 @@ from pathlib import Path
 from autograder.files import write_atomically
 from autograder.lms.names import CANVAS, MOODLE, readings
 from autograder.lms.upload_ids import HandedIn, read_upload_ids
-from autograder.marks.gradebook import ChapterMarks
+from autograder.marks.gradebook import marks_in
+from autograder.marks.reports import kept_path
 from autograder.marks.scores import Marks
-from autograder.release.settings import settings_of
-from autograder.reporting.feedback import page_of
+from autograder.reporting.feedback_page import page_of
 
 
 def write_archives(course: Path, chapter: str) -> dict[str, Path]:
@@ -32,27 +32,20 @@ def write_archives(course: Path, chapter: str) -> dict[str, Path]:
 
     Returns:
         The archives, by system.
-
-    Raises:
-        CourseError: the folder is no course.
-        GradebookError: the gradebook cannot be read.
     """
     course = course.resolve()
-    uploads, settings = read_upload_ids(course, chapter), settings_of(course)
-    if not uploads:
-        return {}
-    with ChapterMarks(settings.gradebook, settings.course_id, chapter) as book:
-        marks = book.read()
+    uploads, marks = read_upload_ids(course, chapter), marks_in(course, chapter)
     written = {}
     for system, parts in (
         (MOODLE, _for_moodle(course, chapter, uploads)),
         (CANVAS, _for_canvas(course, chapter, uploads, marks)),
     ):
-        files = dict(parts)
-        if files:
-            path = course / "feedback" / f"{chapter}_{system}.zip"
+        path = course / "feedback" / f"{chapter}_{system}.zip"
+        if files := dict(parts):
             write_atomically(path, _zipped(files))
             written[system] = path
+        else:
+            path.unlink(missing_ok=True)  # of pages that are gone
     return written
 
 
@@ -81,7 +74,7 @@ def _for_canvas(
         page = page_of(course, student, chapter)
         if entry.system != CANVAS or student not in marks or not page.is_file():
             continue
-        kept = course / "autograded" / student / chapter / f"{chapter}.ipynb"
+        kept = kept_path(course, chapter, student)
         notebook = with_marks(json.loads(kept.read_bytes()), chapter, marks[student])
         content = json.dumps(notebook, indent=1).encode()
         if entry.place.casefold().endswith(".zip"):

@@ -16,9 +16,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from autograder.files import printable
+from autograder.marks.deadlines import deadlines_of
 from autograder.marks.scores import Marks
 
 PENALTY = "late penalty"
+MARK = "mark"  # as a whole, of who is excused
 UNKNOWN = "not known"  # who changed what was found; nbgrader does not say
 _KEYS = ("when", "who", "student", "what", "from", "to", "why")
 
@@ -31,7 +33,7 @@ class Change:
         when: in UTC, to the second.
         who: account that ran the command, or ``UNKNOWN``.
         student: nbgrader's id.
-        what: the exercise, or ``PENALTY``.
+        what: the exercise, ``PENALTY``, or ``MARK``.
         before: points until then; None if there was no mark.
         after: points from then on; None if there is no mark any more.
         why: the reason, in words.
@@ -63,6 +65,7 @@ class AuditLog:
 
     def __init__(self, course: Path, chapter: str) -> None:
         self.path = course / "changes" / f"{chapter}.jsonl"
+        self._course, self._chapter = course, chapter
         self._noted: list[Change] = []
 
     def changes(self) -> list[Change]:
@@ -104,10 +107,18 @@ class AuditLog:
         self._noted = []
 
     def find(self, marks: Mapping[str, Marks]) -> None:
-        """Log what the gradebook holds, by student, and this log does not know."""
+        """Log what marks and excuses say, by student, and this log does not know."""
         began = not self.path.exists()
         known = {(c.student, c.what): c.after for c in self.changes()}
+        deadlines = deadlines_of(self._course, self._chapter)
         for student, theirs in marks.items():
+            was = known.pop((student, MARK), theirs.score) is None
+            excused = deadlines is not None and student in deadlines.excused
+            if excused and not was:
+                self.note(student, MARK, theirs.score, None, "excused", UNKNOWN)
+            elif was and not excused:
+                why = "no longer excused"
+                self.note(student, MARK, None, theirs.score, why, UNKNOWN)
             held = {**theirs.scores, PENALTY: theirs.late_penalty}
             for what, after in held.items():
                 before = known.pop((student, what), None)

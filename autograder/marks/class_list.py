@@ -10,38 +10,27 @@ from sqlalchemy import select
 
 from autograder.lms.roster import Person
 from autograder.marks.gradebook_errors import reading, writing
-from autograder.release.course import put_scripts_on_path
+from autograder.release.settings import Settings
 
 
-def due_dates(url: str, course_id: str) -> dict[str, datetime | None]:
-    """The due dates in a gradebook, in UTC without a zone, by chapter.
-
-    Raises:
-        GradebookError: it cannot be read.
-    """
-    with reading(), _gradebook(url, course_id) as book:
+def due_dates(settings: Settings) -> dict[str, datetime | None]:
+    """The due dates in a gradebook, in UTC without a zone, by chapter."""
+    with reading(), _gradebook(settings) as book:
         return dict(book.db.execute(select(Assignment.name, Assignment.duedate)).all())
 
 
-def students_in(url: str, course_id: str) -> set[str]:
-    """Everybody in a gradebook, with marks or not.
-
-    Raises:
-        GradebookError: it cannot be read.
-    """
-    with reading(), _gradebook(url, course_id) as book:
+def students_in(settings: Settings) -> set[str]:
+    """Everybody in a gradebook, with marks or not."""
+    with reading(), _gradebook(settings) as book:
         return set(book.db.scalars(select(Student.id)))
 
 
-def add_students(url: str, course_id: str, people: Iterable[Person]) -> None:
+def add_students(settings: Settings, people: Iterable[Person]) -> None:
     """Have everybody of a class list in a gradebook, with names and addresses.
 
     So nbgrader's own tables and the formgrader know who has handed in nothing.
-
-    Raises:
-        GradebookError: it cannot be written.
     """
-    with writing(), _gradebook(url, course_id) as book:
+    with writing(), _gradebook(settings) as book:
         for person in people:
             first, last = _names(person.name)
             number = person.ids.get("canvas") or person.ids.get("sid")
@@ -55,10 +44,9 @@ def add_students(url: str, course_id: str, people: Iterable[Person]) -> None:
             book.update_or_create_student(person.student, **known)
 
 
-def _gradebook(url: str, course_id: str) -> Gradebook:
-    """An open gradebook; nbgrader makes it, with ``alembic``, if there is none."""
-    put_scripts_on_path()
-    return Gradebook(url, course_id)
+def _gradebook(settings: Settings) -> Gradebook:
+    """An open gradebook; nbgrader makes it if there is none."""
+    return Gradebook(settings.gradebook, settings.course_id)
 
 
 def _names(name: str) -> tuple[str, str]:

@@ -19,7 +19,6 @@ from autograder.files import write_atomically
 from autograder.tables import BadTable, Row, Table, read_table
 
 COLUMNS = ("student", "chapter", "due")
-EVERYBODY = ("", "*")
 LONGEST = 366  # days of an extension
 # A zone by its name, which ISO 8601 does not have.
 _ZONE = re.compile(r"(?P<time>.+) (?P<zone>UTC|[A-Za-z_]+(?:/[A-Za-z0-9_+-]+)+)")
@@ -109,7 +108,6 @@ def _read(
     rows: dict[tuple[str, str], Row] = {}
     for row in table.rows:
         student, chapter = row["student"], row["chapter"]
-        student = "" if student in EVERYBODY else student
         if same := rows.get((student, chapter)):
             table.problem(row, "student", f"row {same.number} is about the same")
         try:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import warnings
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from datetime import datetime, timedelta
+from datetime import timedelta
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +19,8 @@ from nbgrader.api import (
     MissingEntry,
     SubmittedNotebook,
 )
+from nbgrader.plugins import BasePlugin
+from nbgrader.preprocessors import AssignLatePenalties
 from sqlalchemy import make_url, select
 from sqlalchemy.exc import SAWarning
 from traitlets.config import Config
@@ -29,9 +33,8 @@ from autograder.marks.gradebook_errors import (
     reading,
     writing,
 )
-from autograder.marks.late_penalties import LatePenalties
 from autograder.marks.scores import Marks, held_marks
-from autograder.release.course import put_scripts_on_path
+from autograder.release.settings import settings_of
 from autograder.submissions.timestamps import time_of
 
 
@@ -60,10 +63,9 @@ class ChapterMarks:
         log: AuditLog | None = None,
     ) -> None:
         self.chapter = chapter
-        self._late = LatePenalties(late) if late is not None else None
+        self._late = late
         self._log = log
         self._extensions: dict[str, timedelta] | None = None
-        put_scripts_on_path()
         never_released = GradebookError(
             f"the gradebook has no chapter {chapter}: release it first with "
             f"`python -m autograder course DIR {chapter}` or `nbgrader "
@@ -111,14 +113,19 @@ class ChapterMarks:
             GradebookError: nothing was written.
         """
         unreadable = []
-        with self._transaction():
-            everybodys = self._gradebook.find_assignment(self.chapter)  # read once
+        with self._transaction() as book:
+            everybodys = book.find_assignment(self.chapter)  # read once
             for student, report, timestamp in examined:
                 stamp = time_of(timestamp) if timestamp else None
                 if timestamp and not stamp:
                     unreadable.append(student)
+                when = {"timestamp": stamp} if stamp else {}
+                with warnings.catch_warnings():  # about nbgrader's use of SQLAlchemy
+                    warnings.simplefilter("ignore", SAWarning)
+                    book.update_or_create_student(student)
+                    book.update_or_create_submission(self.chapter, student, **when)
                 another_look = (rewritten or {}).get(student, ())
-                self._write_one(student, report, stamp, another_look)
+                self._enter(student, report, "examined", another_look)
             del everybodys
         return unreadable
 
@@ -135,33 +142,21 @@ class ChapterMarks:
             GradebookError: nothing was written.
         """
         with self._transaction():
-            self._enter_all(credited, why)
+            for student, report in credited:
+                self._enter(student, report, why)
 
     def as_if_regraded(
         self, credited: Iterable[tuple[str, Mapping[str, Any]]]
     ) -> dict[str, Marks]:
-        """What ``read`` would return after ``regrade``; nothing is written.
-
-        Raises:
-            GradebookError: the gradebook cannot be used.
-        """
+        """What ``read`` would return after ``regrade``; nothing is written."""
         marks: dict[str, Marks] = {}
         with contextlib.suppress(_TakenBack), self._transaction():
-            self._enter_all(credited, "")
+            for student, report in credited:
+                self._enter(student, report, "")
             self._gradebook.db.flush()
             marks = held_marks(self._gradebook, self.chapter)
             raise _TakenBack
         return marks
-
-    def _enter_all(
-        self, credited: Iterable[tuple[str, Mapping[str, Any]]], why: str
-    ) -> None:
-        for student, report in credited:
-            notebook = self._gradebook.find_submission_notebook(
-                self.chapter, self.chapter, student
-            )
-            self._set_extension(student, notebook)
-            self._enter(student, notebook, report, why)
 
     @contextlib.contextmanager
     def _transaction(self) -> Iterator[Gradebook]:
@@ -200,33 +195,12 @@ class ChapterMarks:
             book.db.remove()
             book.db.configure(bind=book.engine, expire_on_commit=True)
 
-    def _write_one(
-        self,
-        student: str,
-        report: Mapping[str, Any],
-        stamp: datetime | None,
-        another_look: Collection[str],
-    ) -> None:
-        book, chapter = self._gradebook, self.chapter
-        when = {"timestamp": stamp} if stamp else {}
-        with warnings.catch_warnings():  # about nbgrader's own use of SQLAlchemy
-            warnings.simplefilter("ignore", SAWarning)
-            book.update_or_create_student(student)
-            book.update_or_create_submission(chapter, student, **when)
-        notebook = book.find_submission_notebook(chapter, chapter, student)
-        self._set_extension(student, notebook)
-        self._enter(student, notebook, report, "examined")
-        if another_look:
-            grades = self._by_cell(Grade, notebook)
-            for name in grades.keys() & set(another_look):
-                grades[name].needs_manual_grade = True
-
     def _enter(
         self,
         student: str,
-        notebook: SubmittedNotebook,
         report: Mapping[str, Any],
         why: str,
+        another_look: Collection[str] = (),
     ) -> None:
         """Enter the scores of a report, and note what that changes.
 
@@ -234,6 +208,7 @@ class ChapterMarks:
         was not answered, and keeps it when the answer follows. So all of these wait
         for a mark by hand.
         """
+        notebook = self._notebook_of(student)
         grades = self._by_cell(Grade, notebook)
         comments = self._by_cell(Comment, notebook)
         checks = {f"check-{exercise['name']}" for exercise in report["exercises"]}
@@ -253,6 +228,8 @@ class ChapterMarks:
             said = [hint, exercise.get("regraded")]
             comment = "\n\n".join(filter(None, said)) or None
             comments[exercise["name"]].auto_comment = comment
+        for name in grades.keys() & set(another_look):
+            grades[name].needs_manual_grade = True
         self._set_penalty(student, notebook)
 
     def _note(self, student: str, what: str, *change: Any) -> None:
@@ -288,41 +265,66 @@ class ChapterMarks:
         Raises:
             GradebookError: the penalties stay as they were.
         """
-        chapter = self.chapter
-        with self._transaction() as book:
+        with self._transaction():
             for student in students:
-                notebook = book.find_submission_notebook(chapter, chapter, student)
-                self._set_extension(student, notebook)
-                self._set_penalty(student, notebook)
+                self._set_penalty(student, self._notebook_of(student))
 
-    def _set_extension(self, student: str, notebook: SubmittedNotebook) -> None:
-        """Give a student the time that the course's table says, if there is one."""
+    def _notebook_of(self, student: str) -> SubmittedNotebook:
+        """A student's notebook, with the time that the course's table gives, if any."""
+        notebook = self._gradebook.find_submission_notebook(
+            self.chapter, self.chapter, student
+        )
         if self._extensions is not None:
             notebook.assignment.extension = self._extensions.get(student)
+        return notebook
 
     def _set_penalty(self, student: str, notebook: SubmittedNotebook) -> None:
-        """As nbgrader's ``AssignLatePenalties``, with the plugin of the course."""
+        """As nbgrader's ``AssignLatePenalties``: at most the points of the notebook.
+
+        Raises:
+            GradebookError: the plugin, which may be the instructor's own, failed.
+        """
         before = notebook.late_submission_penalty or 0.0
         notebook.late_submission_penalty = None
         seconds = notebook.assignment.total_seconds_late
         if self._late is not None and seconds > 0:
             self._gradebook.db.flush()
             self._gradebook.db.refresh(notebook, ["score"])
-            penalty = self._late.of(student, notebook.score, seconds)
-            notebook.late_submission_penalty = penalty
+            score = notebook.score
+            try:
+                late = self._late_plugin.late_submission_penalty
+                penalty = late(student, score, seconds)
+                lost = None if penalty is None else min(max(float(penalty), 0.0), score)
+            except Exception as error:
+                raise GradebookError(
+                    f"nbgrader_config.py: the penalty of {student} for being late "
+                    f"cannot be worked out: {type(error).__name__}: {first_line(error)}"
+                ) from error
+            notebook.late_submission_penalty = lost
         after = notebook.late_submission_penalty or 0.0
         self._note(student, PENALTY, before, after, "time, due date and settings")
 
-    def read(self) -> dict[str, Marks]:
-        """What the gradebook holds now, by student.
+    @cached_property
+    def _late_plugin(self) -> BasePlugin:
+        log = logging.getLogger(__name__)  # it would log a line for every late student
+        log.setLevel(logging.CRITICAL)
+        assign = AssignLatePenalties(config=self._late, log=log)
+        assign.init_plugin()
+        return assign.plugin_inst
 
-        Raises:
-            GradebookError: it cannot be read.
-        """
+    def read(self) -> dict[str, Marks]:
+        """What the gradebook holds now, by student."""
         with reading():
             marks = held_marks(self._gradebook, self.chapter)
             self._gradebook.db.rollback()  # do not keep it locked
         return marks
+
+
+def marks_in(course: Path, chapter: str) -> dict[str, Marks]:
+    """What the gradebook of a course holds of a chapter, by student."""
+    settings = settings_of(course.resolve())
+    with ChapterMarks(settings.gradebook, settings.course_id, chapter) as book:
+        return book.read()
 
 
 class _TakenBack(Exception):

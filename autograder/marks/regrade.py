@@ -28,10 +28,6 @@ from autograder.release.settings import settings_of
 NEAR = 3  # names that an error offers
 
 
-class NoSuchCause(AutograderError):
-    """There is no such mistake, case, exercise or rule; the message names some."""
-
-
 @dataclass
 class Effects:
     """What a change of the rules does.
@@ -80,8 +76,8 @@ class Regrade:
         kind: str,
         name: str,
         points: float | None,
-        why: str = "",
-        exercise: str | None = None,
+        why: str,
+        exercise: str | None,
     ) -> list[Rule]:
         """The rules with one more; it replaces one about the same cause.
 
@@ -93,7 +89,7 @@ class Regrade:
             exercise: whose it is, where several have one of this name.
 
         Raises:
-            NoSuchCause: no exercise has one, or several have.
+            AutograderError: no exercise has one, or several have.
         """
         exercise, name = self._find(kind, name, exercise)
         made = {"who": account(), "when": now()}
@@ -111,12 +107,12 @@ class Regrade:
         """The rules without one of them, which the list still shows.
 
         Raises:
-            NoSuchCause: there is none of this number, or it was taken back before.
+            AutograderError: there is none of this number, or it was taken back before.
         """
         holding = [str(rule.number) for rule in self.rules if not rule.undone]
         if str(number) not in holding:
             there = f"there are {', '.join(holding)}" if holding else "there are none"
-            raise NoSuchCause(
+            raise AutograderError(
                 f"{self.chapter} has no rule {number} that holds; {there}"
             )
         return [
@@ -125,11 +121,7 @@ class Regrade:
         ]
 
     def effects(self, rules: Sequence[Rule]) -> Effects:
-        """What changes if these become the rules of the chapter; nothing is done.
-
-        Raises:
-            GradebookError: the gradebook cannot be used.
-        """
+        """What changes if these become the rules of the chapter; nothing is done."""
         found, changing = Effects(), self._changing(rules)
         after = self.marks.as_if_regraded(changing.items())
         for student in changing:
@@ -172,12 +164,14 @@ class Regrade:
         found = [pair for pair in known if _plain(pair[1]) == _plain(name)]
         if len(found) > 1:
             which = " or ".join(f"--exercise {e}" for e, _ in found)
-            raise NoSuchCause(f"several exercises have a {kind} {name!r}: add {which}")
+            raise AutograderError(
+                f"several exercises have a {kind} {name!r}: add {which}"
+            )
         if not found:
             there = {_plain(one): one for _, one in known}
             near = difflib.get_close_matches(_plain(name), there, n=NEAR, cutoff=0.5)
             names = " or ".join(there[n] for n in near)
-            raise NoSuchCause(
+            raise AutograderError(
                 f"{exercise or self.chapter} has no {kind} {printable(name)!r} by "
                 "which anybody lost points; "
                 + (f"did you mean {names}?" if names else "the class report lists them")
@@ -198,14 +192,7 @@ class Regrade:
 
 @contextmanager
 def open_regrade(course: Path, chapter: str) -> Iterator[Regrade]:
-    """The rules of a chapter, with what it takes to change them.
-
-    Raises:
-        CourseError: the folder is no course.
-        NoReports: nobody was graded.
-        BadRules: the rules cannot be read.
-        GradebookError: the gradebook cannot be used.
-    """
+    """The rules of a chapter, with what it takes to change them."""
     course = course.resolve()
     settings = settings_of(course)
     reports = {r["student"]: r for r in read_reports(course, chapter).reports}

@@ -25,10 +25,6 @@ MISSING, EXCUSED = "not handed in", "excused"
 WAITING = "to be graded"
 
 
-class NoReports(AutograderError):
-    """The chapter was not graded yet."""
-
-
 @dataclass(frozen=True)
 class ClassReport:
     """The reports on one chapter, in the order of the students' names.
@@ -92,7 +88,7 @@ class ClassReport:
         """The same with the marks in the gradebook, of those who are in it.
 
         Raises:
-            NoReports: nobody is.
+            AutograderError: nobody is.
         """
         reports = [
             _with_marks(report, marks[report["student"]])
@@ -100,7 +96,7 @@ class ClassReport:
             if report["student"] in marks
         ]
         if not reports:
-            raise NoReports(
+            raise AutograderError(
                 f"nobody with a report on {self.chapter} is in the gradebook"
             )
         return replace(self, reports=reports)
@@ -133,7 +129,7 @@ def read_reports(course: Path, chapter: str) -> ClassReport:
     """The reports on a chapter, with the scores that the grader gave.
 
     Raises:
-        NoReports: there are none.
+        AutograderError: there are none.
     """
     folder = course / "reports" / chapter
     reports = []
@@ -142,7 +138,7 @@ def read_reports(course: Path, chapter: str) -> ClassReport:
         if report is not None:
             reports.append({**report, "late_penalty": 0.0, "own": {}})
     if not reports:
-        raise NoReports(
+        raise AutograderError(
             f"{chapter} has no reports in {course}: nobody has handed it in, or it was "
             "not graded yet; grade it first with "
             f"`{command('grade', chapter, '--course', course)}`"
@@ -155,9 +151,9 @@ def report_path(course: Path, chapter: str, student: str) -> Path:
     return course / "reports" / chapter / f"{student}.json"
 
 
-def report_on(course: Path, chapter: str, student: str) -> dict[str, Any] | None:
-    """The report on one submission; None if there is none that can be read."""
-    return report_in(report_path(course, chapter, student))
+def kept_path(course: Path, chapter: str, student: str) -> Path:
+    """Where the examined notebook of a student is kept."""
+    return course / "autograded" / student / chapter / f"{chapter}.ipynb"
 
 
 def report_in(path: Path) -> dict[str, Any] | None:

@@ -29,7 +29,7 @@ class Marks:
         scores: those that count: a score by hand takes precedence, extra credit is
             added. An instructor's own cells, marked by hand, are here as well.
         max_scores: the points to be had, by exercise.
-        late_penalties: points lost because it was late, by notebook.
+        late_penalty: points lost because it was late.
         comments: what the grader, or who marked by hand, said, by cell.
         late: whether it was handed in after the due date, or an extension of it.
         until: when an extension ends, in UTC; empty if there is none.
@@ -40,17 +40,12 @@ class Marks:
     auto_scores: dict[str, float | None] = field(default_factory=dict)
     scores: dict[str, float] = field(default_factory=dict)
     max_scores: dict[str, float] = field(default_factory=dict)
-    late_penalties: dict[str, float] = field(default_factory=dict)
+    late_penalty: float = 0.0
     comments: dict[str, str] = field(default_factory=dict)
     late: bool = False
     until: str = ""
     by_hand: dict[str, float] = field(default_factory=dict)
     to_look_at: set[str] = field(default_factory=set)
-
-    @property
-    def late_penalty(self) -> float:
-        """Points lost because it was late."""
-        return sum(self.late_penalties.values())
 
     @property
     def score(self) -> float:
@@ -69,7 +64,6 @@ def held_marks(book: Gradebook, chapter: str) -> dict[str, Marks]:
         book,
         chapter,
         Grade,
-        SubmittedNotebook.id,
         SubmittedNotebook.late_submission_penalty,
         Grade.auto_score,
         Grade.score,
@@ -83,7 +77,7 @@ def held_marks(book: Gradebook, chapter: str) -> dict[str, Marks]:
     said = _cells_of(
         book, chapter, Comment, Comment.auto_comment, Comment.manual_comment
     )
-    for student, cell, notebook, penalty, *scores, asks, when, longer, due in grades:
+    for student, cell, penalty, *scores, asks, when, longer, due in grades:
         name, found = cell.removeprefix("check-"), marks[student]
         # SQLite keeps what somebody writes, and takes a text for zero when it adds.
         if not all(n is None or math.isfinite(n) for n in (penalty, *scores)):
@@ -94,7 +88,7 @@ def held_marks(book: Gradebook, chapter: str) -> dict[str, Marks]:
             found.by_hand[name] = by_hand
         if asks:
             found.to_look_at.add(name)
-        found.late_penalties[notebook] = penalty or 0.0
+        found.late_penalty = penalty or 0.0
         if when and due:
             found.late = when > due + (longer or timedelta())
         if due and longer and longer > timedelta():

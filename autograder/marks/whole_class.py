@@ -14,7 +14,7 @@ from pathlib import Path
 from autograder.lms.upload_ids import people_in, read_upload_ids
 from autograder.marks.class_list import students_in
 from autograder.marks.deadlines import Deadlines, deadlines_of
-from autograder.marks.gradebook import ChapterMarks
+from autograder.marks.gradebook import marks_in
 from autograder.marks.reports import WAITING, ClassReport, read_reports
 from autograder.marks.scores import Marks
 from autograder.release.settings import settings_of
@@ -27,17 +27,9 @@ def report_on_class(course: Path, chapter: str) -> tuple[ClassReport, list[str]]
     Returns:
         The report, and a line for each whose report and marks do not fit together, and
         for what is still to be marked by hand.
-
-    Raises:
-        NoReports: nobody was graded.
-        CourseError: the folder is no course.
-        GradebookError: the gradebook cannot be read.
-        BadTable: a class list was changed, and cannot be used any more.
     """
-    reports = read_reports(course, chapter)  # none at all is the first thing to say
-    settings = settings_of(course.resolve())
-    with ChapterMarks(settings.gradebook, settings.course_id, chapter) as book:
-        marks = book.read()
+    settings_of(course.resolve())  # whether it is a course is the first thing to say
+    reports, marks = read_reports(course, chapter), marks_in(course, chapter)
     deadlines = deadlines_of(course, chapter) or Deadlines()
     excused, marked, reported = deadlines.excused, set(marks), reports.students
     counting = {s: m for s, m in marks.items() if s not in excused}
@@ -75,13 +67,7 @@ def report_on_class(course: Path, chapter: str) -> tuple[ClassReport, list[str]]
 def _notes_on_waiting(
     waiting: set[str], marked: set[str], reported: set[str]
 ) -> list[str]:
-    """A line for each way in which marks and reports are not those of the work.
-
-    Args:
-        waiting: whose work is still to be graded.
-        marked: who has marks.
-        reported: who has a report.
-    """
+    """A line for each way in which marks and reports are not those of the work."""
     ways = {
         "handed in, but not graded": waiting - marked - reported,
         "marks but no report": waiting & marked,
@@ -113,27 +99,15 @@ def _notes_on_marks_by_hand(marks: Iterable[Marks]) -> list[str]:
     ]
 
 
-def expected_of(course: Path, chapter: str) -> set[str]:
-    """Who is to hand in a chapter.
-
-    Raises:
-        CourseError: the folder is no course.
-        GradebookError: the gradebook cannot be read.
-        BadTable: a class list was changed, and cannot be used any more.
-    """
-    return everybody(course) | set(people_in(course, chapter))
-
-
-def everybody(course: Path) -> set[str]:
+def expected_of(course: Path, chapter: str = "") -> set[str]:
     """All in the class: in the gradebook, in a class list, or with a submission.
 
-    Raises:
-        CourseError: the folder is no course.
-        GradebookError: the gradebook cannot be read.
-        BadTable: a class list was changed, and cannot be used any more.
+    Args:
+        course: folder of the course.
+        chapter: whose worksheet of Moodle counts as a class list too.
     """
-    settings = settings_of(course.resolve())
-    found = students_in(settings.gradebook, settings.course_id) | set(people_in(course))
+    found = students_in(settings_of(course.resolve()))
+    found |= set(people_in(course, chapter))
     try:
         return found | set(students(course / "submitted")[0])
     except NothingSubmitted:

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import re
 import shutil
-import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import fields
 from pathlib import Path
 
 import nbformat
 from nbformat import NotebookNode
+from nbgrader.apps.api import NbGraderAPI
 
 from autograder.answer_key import write_key
 from autograder.book import chapter_names
@@ -103,7 +102,11 @@ def _require_ours(notebook: NotebookNode, chapter: str, path: Path) -> None:
             )
 
 
-def make_course(folder: Path, names: list[str] | None = None) -> list[str]:
+def make_course(
+    folder: Path,
+    names: list[str] | None = None,
+    progress: Callable[[list[str]], Iterable[str]] = iter,
+) -> list[str]:
     """Make an nbgrader course, or add chapters to one, in source and release.
 
     What is there already is left as it is: settings, gradebook, submissions, and
@@ -113,6 +116,7 @@ def make_course(folder: Path, names: list[str] | None = None) -> list[str]:
     Args:
         folder: the folder of the course.
         names: chapters to release; all of them if None.
+        progress: wraps the names, one of which is done when the next is asked for.
 
     Returns:
         The names of the chapters released.
@@ -121,17 +125,19 @@ def make_course(folder: Path, names: list[str] | None = None) -> list[str]:
         UnknownExercise: there is no chapter of one of these names.
         BrokenChapter: a chapter could not be released.
         CourseError: a notebook in source/ has tests or points of the instructor's own,
-            or nbgrader would find nothing in such a folder, or the settings cannot be
-            used.
+            or nbgrader would find nothing in such a folder, or the folder lies in a
+            course, or the settings cannot be used.
     """
-    from nbgrader.apps.api import NbGraderAPI
-
     use_course(folder)
     for name in names or ():
         require_topic(name)
-    put_scripts_on_path()
     folder = folder.resolve()
     require_no_pattern(folder)
+    for parent in folder.parents:
+        if (parent / "nbgrader_config.py").exists() and (parent / "source").is_dir():
+            raise CourseError(
+                f"{folder} lies in the course {parent}: name a folder outside of it"
+            )
     folder.mkdir(parents=True, exist_ok=True)
     settings = folder / "nbgrader_config.py"
     if not settings.exists():
@@ -141,36 +147,51 @@ def make_course(folder: Path, names: list[str] | None = None) -> list[str]:
         text = CONFIG_FILE.format(stub=STUB, limits="\n".join(lines))
         write_atomically(settings, text)
     config = usable_configuration(folder)
-    names = names or chapter_names()
-    for name in names:
-        path = folder / "source" / name / f"{name}.ipynb"
-        if path.exists():
-            kept = _notebook_in(path, "put it right, or remove it to get the book's")
-            _require_ours(kept, name, path)
-        else:
-            write_atomically(path, nbformat.writes(source_notebook(name)) + "\n")
-        if cases := cases_of(name):
-            _require_a_bank_that_cases_catch(name)
-            text = cases.read_text(encoding="utf-8")
-            write_atomically(path.parent / "exercises" / cases.name, text)
-        if not (key := path.with_suffix(".key")).exists():
-            write_key(name, key)
     config.CourseDirectory.root = str(folder)
     config.CourseDirectory.db_url = gradebook_address(folder, config)
     api = NbGraderAPI(config=config)
     api.log_level = "ERROR"
-    for name in names:
+    names = names or chapter_names()
+    for name in progress(names):
+        _write_source(folder / "source" / name, name)
         with _kept_if_it_fails(folder / "release" / name):
-            result = api.generate_assignment(name, force=True, create=True)
-            if not result["success"]:
-                errors = re.findall(
-                    r"^\s*[\w.]+Error: .*$", result["log"], re.MULTILINE
-                )
-                why = (errors or [result["log"]])[-1].strip()
-                if _CELLS_CHANGED in why:
-                    why = _way_on(name)
-                raise BrokenChapter(f"nbgrader could not release {name}: {why}")
+            _release(api, name)
     return names
+
+
+def _write_source(folder: Path, name: str) -> None:
+    """Write what is missing of a chapter's notebook, key and cases of one's own."""
+    path = folder / f"{name}.ipynb"
+    if path.exists():
+        kept = _notebook_in(path, "put it right, or remove it to get the book's")
+        _require_ours(kept, name, path)
+    else:
+        write_atomically(path, nbformat.writes(source_notebook(name)) + "\n")
+    if cases := cases_of(name):
+        _require_a_bank_that_cases_catch(name)
+        write_atomically(folder / "exercises" / cases.name, cases.read_bytes())
+    if not (key := path.with_suffix(".key")).exists():
+        write_key(name, key)
+
+
+def _release(api: NbGraderAPI, name: str) -> None:
+    """Have nbgrader make the students' notebook of a chapter.
+
+    Raises:
+        BrokenChapter: it could not.
+    """
+    result = api.generate_assignment(name, force=True, create=True)
+    if result["success"]:
+        return
+    errors = re.findall(r"^\s*[\w.]+Error: .*$", result["log"], re.MULTILINE)
+    why = (errors or [result["log"]])[-1].strip()
+    if _CELLS_CHANGED in why:
+        why = (
+            f"questions were added to source/{name} or taken out since it was graded. "
+            "Put them back; or note marks by hand, give all up with `nbgrader db "
+            f"assignment remove {name} --force`, release and grade again"
+        )
+    raise BrokenChapter(f"nbgrader could not release {name}: {why}")
 
 
 def _require_a_bank_that_cases_catch(name: str) -> None:
@@ -191,15 +212,6 @@ def _require_a_bank_that_cases_catch(name: str) -> None:
                     f"the mistake {known.name} of {exercise.name} gets all points: "
                     "write a case in which it goes wrong, or take it out"
                 )
-
-
-def _way_on(chapter: str) -> str:
-    """What to do about cells that changed since the chapter was graded."""
-    return (
-        f"questions were added to source/{chapter} or taken out since it was graded. "
-        "Put them back; or note marks by hand, give all up with `nbgrader db "
-        f"assignment remove {chapter} --force`, release and grade again"
-    )
 
 
 def _notebook_in(path: Path, what_to_do: str) -> NotebookNode:
@@ -239,11 +251,3 @@ def _kept_if_it_fails(folder: Path) -> Iterator[None]:
             before.rename(folder)
         raise
     shutil.rmtree(before, ignore_errors=True)
-
-
-def put_scripts_on_path() -> None:
-    """Let nbgrader find ``alembic``, which it calls by name, without activation."""
-    scripts = str(Path(sys.executable).parent)
-    path = os.environ.get("PATH", os.defpath)
-    if scripts not in path.split(os.pathsep):
-        os.environ["PATH"] = f"{scripts}{os.pathsep}{path}"

@@ -13,7 +13,7 @@ from pathlib import Path
 from string import ascii_uppercase
 
 from autograder.errors import AutograderError
-from autograder.release.quiz import BrokenQuiz, read_quiz
+from autograder.release.quiz import read_quiz
 
 _FENCE = re.compile(r"^(?P<fence>`{3,}|:{3,})\{(?P<name>[\w:-]+)\}[ ]*(?P<title>.*)$")
 _PLAIN_FENCE = re.compile(r"^(?P<fence>`{3,}|~{3,})(?!\{)")
@@ -135,11 +135,7 @@ def _plain_footnote(match: re.Match) -> str:
 
 def _plain_quiz(body: list[str]) -> Iterator[str]:
     """Questions with lettered options; the answers unfold, as they do on the page."""
-    try:
-        questions = read_quiz(body)
-    except BrokenQuiz as error:
-        raise UnknownMarkup(str(error)) from error
-    for number, question in enumerate(questions, start=1):
+    for number, question in enumerate(read_quiz(body), start=1):
         lettered = list(zip(ascii_uppercase, question.options, strict=False))
         yield from ["", f"**Question {number}.** {question.text}", ""]
         for letter, option in lettered:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import sys
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -84,7 +85,16 @@ def usable_configuration(course: Path) -> Config:
             f"{course / 'nbgrader_config.py'} cannot be read: {error}"
         ) from error
     _require_usual_folders(config)
+    _put_scripts_on_path()
     return config
+
+
+def _put_scripts_on_path() -> None:
+    """Let nbgrader find ``alembic``, which it calls by name, without activation."""
+    scripts = str(Path(sys.executable).parent)
+    path = os.environ.get("PATH", os.defpath)
+    if scripts not in path.split(os.pathsep):
+        os.environ["PATH"] = f"{scripts}{os.pathsep}{path}"
 
 
 def _require_usual_folders(config: Config) -> None:

@@ -6,16 +6,19 @@ Grade ids, points and all nbgrader metadata are derived from the names of the ex
 
 from __future__ import annotations
 
-import re
 import sys
 from collections.abc import Iterator
-from functools import cache
 from pathlib import Path
 
 import nbformat
 from nbformat import NotebookNode
 
-from autograder.book import capstone_names, chapter_file, chapters_folder
+from autograder.book import (
+    capstone_names,
+    chapter_file,
+    chapter_title,
+    chapters_folder,
+)
 from autograder.exercise import Topic, load_topic
 from autograder.notebooks import METADATA_KEY
 from autograder.release.myst_to_markdown import EQUATION_LABEL, plain_markdown
@@ -118,27 +121,17 @@ def visible_names(chapter: NotebookNode) -> dict[str, str]:
         if cell.cell_type == "markdown"
         for match in EQUATION_LABEL.finditer(cell.source)
     ]
+    pages = [path.stem for path in chapters_folder().glob("*.md")]
     return {
         **{name: f"Figure {n}" for n, name in enumerate(figures, start=1)},
         **{label: f"({n})" for n, label in enumerate(equations, start=1)},
-        **_titles(),
+        **{page: f"“{chapter_title(page)}”" for page in pages},
     }
 
 
 def _figure(cell: NotebookNode) -> dict[str, str] | None:
     """Name and caption of the figure that a cell draws."""
     return cell.metadata.get("mystnb", {}).get("figure")
-
-
-@cache
-def _titles() -> dict[str, str]:
-    """The title of every page, in quotation marks, by the name of its file."""
-    titles = {}
-    for path in sorted(chapters_folder().glob("*.md")):
-        title = re.search(r"^# (.+)$", path.read_text(encoding="utf-8"), re.MULTILINE)
-        if title:
-            titles[path.stem] = f"“{title[1].strip()}”"
-    return titles
 
 
 def _nbgrader(grade_id: str, solution: bool = False, points: int | None = None) -> dict:

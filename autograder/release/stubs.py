@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from itertools import dropwhile
 
 from autograder.errors import AutograderError
 
@@ -58,16 +59,10 @@ def with_solution(stub: str, reference: str, name: str) -> str:
         first, last = bodies[function]
         lines[start:end] = [
             f"{indent}### BEGIN SOLUTION",
-            *_trimmed(reference_lines[first:last]),
+            *dropwhile(lambda line: not line.strip(), reference_lines[first:last]),
             f"{indent}### END SOLUTION",
         ]
     return "\n".join(lines)
-
-
-def _trimmed(lines: list[str]) -> list[str]:
-    while lines and not lines[0].strip():
-        lines = lines[1:]
-    return lines
 
 
 def _bodies(module: ast.Module, name: str) -> Iterator[tuple[str, tuple[int, int]]]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -89,11 +88,6 @@ def causes_in(report: ClassReport) -> list[Cause]:
         )
         for (exercise, kind, what, *_), all_wrong in found.items()
     ]
-    return ranked(causes)
-
-
-def ranked(causes: Iterable[Cause]) -> list[Cause]:
-    """Those that most students share first, then those that cost most points."""
     return sorted(
         causes, key=lambda c: (-len(c.students), -c.lost, c.exercise, c.name, c.says)
     )
@@ -108,21 +102,9 @@ def _key(exercise: dict[str, Any], failed: list[dict[str, Any]]) -> tuple[tuple,
         return (SYMPTOM, _NUMBER.sub("#", says)), says
     says = failed[0]["message"]
     titles = tuple(case["title"] for case in failed)
-    if (
-        failed[0]["reason"] in OF_A_TEST
-    ):  # an answer that is a test, of which its rows say enough
+    if failed[0]["reason"] in OF_A_TEST:  # an answer that is a test: its rows say why
         return (SYMPTOM, _NUMBER.sub("#", says), titles), f"“{titles[0]}”: {says}"
     return (NONE, _NUMBER.sub("#", says), titles), says
-
-
-def explained(causes: Iterable[Cause]) -> list[Cause]:
-    """The causes that say why, in their order."""
-    return [cause for cause in causes if cause.kind != NONE]
-
-
-def unexplained(causes: Iterable[Cause]) -> list[Cause]:
-    """The wrong answers that nobody was told anything about, in their order."""
-    return [cause for cause in causes if cause.kind == NONE]
 
 
 def left_as_they_were(report: ClassReport) -> dict[str, list[str]]:

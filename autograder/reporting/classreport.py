@@ -19,24 +19,14 @@ from autograder.files import write_atomically
 from autograder.marks.reports import EXCUSED, LOW, MISSING, ClassReport, scores_of
 from autograder.reporting.causes import (
     NONE,
-    Cause,
     causes_in,
-    explained,
     left_as_they_were,
-    unexplained,
 )
-from autograder.reporting.pages import Cell, counted, filled, number, of, templates
+from autograder.reporting.pages import number, of, templates
 from autograder.tables import write_csv
 
 SHOWN = 6  # entries of a list on the first screen
-SHARED = 5  # causes on the first screen
-SECTIONS = [
-    ("unexplained", "Without a cause"),
-    ("causes", "Causes"),
-    ("students", "Students"),
-    ("exercises", "Exercises"),
-    ("irregularities", "Irregularities"),
-]
+TAUGHT = 5  # causes on the first screen
 
 
 @dataclass(frozen=True)
@@ -96,36 +86,28 @@ def write_class_report(course: Path, report: ClassReport) -> dict[str, Path]:
 def as_page(report: ClassReport) -> str:
     """The class report as one HTML page without outside resources."""
     causes, exercises = causes_in(report), exercises_in(report)
-    why, open_ = explained(causes), unexplained(causes)
-    shared = [cause for cause in why if len(cause.students) > 1][:SHARED]
+    why = [cause for cause in causes if cause.kind != NONE]
+    open_ = [cause for cause in causes if cause.kind == NONE]
     hard = sorted((e for e in exercises if e.share < 1), key=lambda e: e.share)
     return (
         templates()
         .get_template("classreport.html")
         .render(
             title=chapter_title(report.chapter),
-            sections=SECTIONS,
             shown=SHOWN,
+            taught=TAUGHT,
             states=_states(report),
             marks=_marks(report),
             help=needing_help(report),
             hard=[(e.name, e.says) for e in hard],
-            shared=[_entry(c, report) for c in shared],
-            explained=[_entry(c, report) for c in why],
-            alone=sum(len(c.students) == 1 for c in why),
-            unexplained=[_entry(c, report) for c in open_],
-            unexplained_count=_answers_have(sum(len(c.students) for c in open_)),
+            shared=[cause for cause in why if len(cause.students) > 1],
+            alone=[cause for cause in why if len(cause.students) == 1],
+            unexplained=open_,
+            puzzles=sum(len(cause.students) for cause in open_),
             students=[_student(report, name) for name in report.everybody],
             examined=len(report.examined),
             exercises=[
-                [
-                    e.name,
-                    counted(e.points),
-                    Cell(of(e.solved, e.asked), e.solved),
-                    filled(e.share),
-                    counted(e.not_begun),
-                    counted(e.unexplained),
-                ]
+                [e.name, e.points, e.solved, e.share, e.not_begun, e.unexplained]
                 for e in exercises
             ],
             troubles=report.troubles(),
@@ -145,8 +127,8 @@ def exercises_in(report: ClassReport) -> list[Exercise]:
             earned.setdefault(name, []).append(got)
     left = left_as_they_were(report)
     unknown: Counter[str] = Counter()
-    for cause in unexplained(causes_in(report)):
-        unknown[cause.exercise] += len(cause.students)
+    for cause in causes_in(report):
+        unknown[cause.exercise] += len(cause.students) * (cause.kind == NONE)
     return [
         Exercise(
             name,
@@ -159,29 +141,6 @@ def exercises_in(report: ClassReport) -> list[Exercise]:
         )
         for name, got in earned.items()
     ]
-
-
-def _entry(cause: Cause, report: ClassReport) -> dict[str, Any]:
-    """A cause as the template shows it."""
-    here = f"chapter “{chapter_title(report.chapter)}”, "
-    says = cause.says or "Nothing more is known than which cases fail."
-    return {
-        "count": of(len(cause.students), len(report.examined)),
-        "exercise": cause.exercise,
-        "kind": cause.kind,
-        "name": cause.name,
-        "says": says[:1].upper() + says[1:],
-        "alone": len(cause.students) == 1,
-        "failed": "; ".join(cause.failed) if cause.kind == NONE else "",
-        "students": ", ".join(cause.students),
-        "lost": number(cause.lost),
-        "reading": cause.reading.removeprefix(here),
-    }
-
-
-def _answers_have(count: int) -> str:
-    """The beginning of a sentence about some wrong answers."""
-    return "One wrong answer has" if count == 1 else f"{count} wrong answers have"
 
 
 def _states(report: ClassReport) -> list[tuple[str, str]]:
@@ -238,7 +197,7 @@ def _student(report: ClassReport, name: str) -> list[Any]:
     r, state = report.report_on(name), report.state_of(name)
     until = report.extended.get(name, "")
     if state in (MISSING, EXCUSED) or r is None:
-        return [name, state, Cell("–", None), Cell("–", None), "", until]
+        return [name, state, None, None, "", until]
     if r["refused"]:
         why, state = r["refused"], f"zero ({state})"
     else:
@@ -248,7 +207,7 @@ def _student(report: ClassReport, name: str) -> list[Any]:
             lost.append(f"lateness ({number(r['late_penalty'])})")
         why = ", ".join(lost)
     share = r["score"] / report.max_score if report.max_score else None
-    return [name, state, counted(r["score"]), filled(share), why, until]
+    return [name, state, r["score"], share, why, until]
 
 
 def _scores(report: ClassReport, student: str, names: Iterable[str]) -> Sequence[Any]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import multiprocessing
+import shutil
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
@@ -23,11 +24,12 @@ import nbgrader
 
 from autograder.errors import AutograderError, GraderFault
 from autograder.files import write_atomically
-from autograder.marks.gradebook import ChapterMarks
-from autograder.marks.reports import report_on
+from autograder.marks.deadlines import deadlines_of
+from autograder.marks.gradebook import marks_in
+from autograder.marks.reports import kept_path, report_in, report_path
 from autograder.marks.scores import Marks
 from autograder.processors import processors
-from autograder.release.settings import require_no_pattern, settings_of
+from autograder.release.settings import require_no_pattern
 from autograder.reporting.feedback_page import (
     TEMPLATE,
     TEMPLATES,
@@ -37,13 +39,7 @@ from autograder.reporting.feedback_page import (
 )
 from autograder.shell import command
 
-__all__ = ["NoFeedback", "Pages", "make_feedback", "page_of"]
-
 PAGES_A_WORKER = 10  # fewer take less time than it takes to start a process for them
-
-
-class NoFeedback(AutograderError):
-    """There is nothing to make pages of."""
 
 
 @dataclass
@@ -69,6 +65,8 @@ def make_feedback(
 ) -> Pages:
     """Make the pages that are missing or out of date, into ``feedback/``.
 
+    Excused students have none: one that was made before the excuse is removed.
+
     Args:
         chapter: name of the chapter.
         course: folder of the course.
@@ -77,23 +75,23 @@ def make_feedback(
             this process may use.
 
     Raises:
-        CourseError: the folder is no course, or nbgrader finds nothing in it.
-        GradebookError: the gradebook cannot be used.
-        NoFeedback: nobody was graded.
         GraderFault: a process that made pages was ended from outside.
     """
     course = course.resolve()
     require_no_pattern(course)
-    settings = settings_of(course)
-    with ChapterMarks(settings.gradebook, settings.course_id, chapter) as book:
-        marks = book.read()
+    marks = marks_in(course, chapter)
+    said = deadlines_of(course, chapter)
+    for student in said.excused if said else ():
+        marks.pop(student, None)
+        page = page_of(course, student, chapter)
+        shutil.rmtree(page.parent, ignore_errors=True)
     now = {
         student: _fingerprint(notebook, found)
         for student, found in sorted(marks.items())
-        if (notebook := _kept(course, student, chapter)).is_file()
+        if (notebook := kept_path(course, chapter, student)).is_file()
     }
     if not now:
-        raise NoFeedback(
+        raise AutograderError(
             f"nobody was graded in {chapter}: grade it first with "
             f"`{command('grade', chapter, '--course', course)}`"
         )
@@ -101,7 +99,7 @@ def make_feedback(
     before = _read_state(state)
     pages, stale = Pages(), []
     for student in sorted(set(marks) - set(now)):
-        if report_on(course, chapter, student) is not None:
+        if report_in(report_path(course, chapter, student)) is not None:
             pages.failed[student] = "its examined notebook is gone: grade it again"
     for student in now:
         current = before.get(student) == now[student]
@@ -111,7 +109,7 @@ def make_feedback(
             stale.append(student)
             before.pop(student, None)
     jobs = min(jobs or processors(), -(-len(stale) // PAGES_A_WORKER))
-    maker = PageMaker(course, settings.gradebook, chapter)
+    maker = PageMaker(course, chapter)
     try:
         with _made(maker, stale, jobs) as results:
             for student, why in progress(results, len(stale)):
@@ -153,10 +151,6 @@ def _made(
             ) from None
         finally:
             executor.shutdown(cancel_futures=True)
-
-
-def _kept(course: Path, student: str, chapter: str) -> Path:
-    return course / "autograded" / student / chapter / f"{chapter}.ipynb"
 
 
 def _fingerprint(notebook: Path, marks: Marks) -> str:

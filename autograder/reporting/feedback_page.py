@@ -21,7 +21,7 @@ from traitlets.config import Config
 from autograder.errors import SubmissionFault
 from autograder.interrupts import end_with_parent
 from autograder.marks.gradebook_errors import first_line
-from autograder.release.settings import configuration
+from autograder.release.settings import configuration, gradebook_address
 from autograder.submissions.reading_limit import reading_limit
 
 TEMPLATES = Path(__file__).parent / "templates"
@@ -50,12 +50,10 @@ class PageMaker:
 
     Attributes:
         course: folder of the course, absolute.
-        gradebook: address of the gradebook.
         chapter: name of the chapter.
     """
 
     course: Path
-    gradebook: str
     chapter: str
 
     def make(self, student: str) -> str | None:
@@ -91,7 +89,7 @@ class PageMaker:
     def _api(self) -> NbGraderAPI:
         config = configuration(self.course)
         config.CourseDirectory.root = str(self.course)
-        config.CourseDirectory.db_url = self.gradebook
+        config.CourseDirectory.db_url = gradebook_address(self.course, config)
         api = NbGraderAPI(config=config)
         api.log_level = logging.ERROR
         return api

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
@@ -12,33 +11,6 @@ from jinja2 import ChoiceLoader, Environment, PackageLoader
 from markupsafe import Markup, escape
 
 from autograder.files import printable
-
-
-@dataclass(frozen=True)
-class Cell:
-    """A cell of a table that is sorted by a number.
-
-    Attributes:
-        text: what it says.
-        value: what it is sorted by; None comes last.
-        share: from 0 to 1, drawn as a bar; none is drawn if it is None.
-    """
-
-    text: str
-    value: float | None
-    share: float | None = None
-
-
-def counted(value: float) -> Cell:
-    """A number as a cell."""
-    return Cell(number(value), value)
-
-
-def filled(share: float | None) -> Cell:
-    """A share as a cell with a bar, which is empty if there is none."""
-    if share is None:
-        return Cell("–", None)
-    return Cell(percent(share), share, min(1.0, max(0.0, share)))
 
 
 @cache
@@ -50,12 +22,7 @@ def templates(package: str = __package__) -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    found.filters |= {
-        "breakable": _breakable,
-        "code": _code,
-        "number": number,
-        "percent": percent,
-    }
+    found.filters |= {"breakable": _breakable, "code": _code}
 
     def text_of(*names: str) -> Markup:
         """Style sheets or a script, which come with the page."""
@@ -75,16 +42,21 @@ def templates(package: str = __package__) -> Environment:
             "base-uri 'none'; form-action 'none'"
         )
 
-    found.globals |= {"policy": policy, "text_of": text_of, "of": of}
+    found.globals |= {
+        "policy": policy,
+        "text_of": text_of,
+        "of": of,
+        "number": number,
+        "percent": percent,
+    }
     return found
 
 
-def of(count: int, total: int, what: str = "") -> str:
-    """A part of a class as somebody would say it, such as ``3 of 26 students``."""
-    end = f" {what}" if what else ""
+def of(count: int, total: int) -> str:
+    """A part of a class as somebody would say it, such as ``3 of 26``."""
     if count == 0:
-        return f"none of {total}{end}"
-    return f"all {total}{end}" if count == total > 1 else f"{count} of {total}{end}"
+        return f"none of {total}"
+    return f"all {total}" if count == total > 1 else f"{count} of {total}"
 
 
 def number(value: float) -> str:

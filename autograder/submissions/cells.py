@@ -182,11 +182,10 @@ def submitted_cells(data: dict[str, Any]) -> Iterator[Cell]:
         if source is None:
             continue
         is_code = cell.get("cell_type") == "code"
-        whole = source.encode("utf-8", "replace").decode("utf-8")  # no half characters
         grade_id = part_of(cell.get("metadata"), "nbgrader").get("grade_id")
         yield Cell(
             is_code,
-            "\n".join(lines_in(whole)),
+            "\n".join(lines_in(source)),
             grade_id if isinstance(grade_id, str) else None,
             () if is_code else tuple(_pictures_of(cell)),
         )
@@ -199,10 +198,15 @@ def _pictures_of(cell: dict[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def joined(value: Any) -> str | None:
-    """A text that a notebook holds whole or in lines; None if it is none."""
+    """A text that a notebook holds whole or in lines; None if it is none.
+
+    Half characters, which no file can hold, are replaced.
+    """
     if isinstance(value, list) and all(isinstance(part, str) for part in value):
-        return "".join(value)
-    return value if isinstance(value, str) else None
+        value = "".join(value)
+    if not isinstance(value, str):
+        return None
+    return value.encode("utf-8", "replace").decode("utf-8")
 
 
 def part_of(value: Any, key: str) -> dict[str, Any]:

@@ -1,5 +1,6 @@
 /* Cards for five minutes: dealt here, made by autograder/practice.py. What is due, and
-   which chapters were opened, stays in this browser. */
+   which chapters were opened, stays in this browser. A card with the code of an exercise
+   waits until that is solved: here, or in a notebook, as the reader says. */
 "use strict";
 
 {
@@ -8,7 +9,8 @@
   const DAYS = [1, 3, 7, 21, 60]; // until a card comes again, by how often it was known
   const ROUND = 6; // cards
   const DAY = 86_400_000; // milliseconds
-  const HERE = new URL("practice/", document.currentScript.src);
+  const SCRIPT = document.currentScript.src;
+  const HAVE_NO_CODE = ["predict", "which"];
   const KINDS = {
     line: "Find the line",
     order: "Put in order",
@@ -17,14 +19,25 @@
     which: "Which mistake?",
   };
 
-  /** {opened: [chapter], cards: {id: [box, day when it is due]}} */
-  const recall = () => ({ opened: [], cards: {}, ...Kept.recall(KEY) });
+  /** {opened: [chapter], solved: [chapter], cards: {id: [box, day when it is due]}} */
+  const recall = () => ({ opened: [], solved: [], cards: {}, ...Kept.recall(KEY) });
 
   /** The cards of a chapter. */
   async function load(name) {
-    await Loader.script(new URL(`${name}.js`, HERE));
+    await Loader.script(new URL(`practice/${name}.js`, SCRIPT));
     const { title, cards } = globalThis.Practice.chapters[name];
-    return cards.map((card) => ({ ...card, title }));
+    return cards.map((card) => ({ ...card, chapter: name, title }));
+  }
+
+  /** Cards that may be shown, and those that would give an exercise away. */
+  async function parted(cards) {
+    if (!globalThis.InPage?.work) {
+      await Loader.script(new URL("in_page/work.js", SCRIPT));
+    }
+    const kept = recall();
+    const isOpen = ({ id, kind, chapter, exercise }) => HAVE_NO_CODE.includes(kind)
+      || kept.cards[id] || kept.solved.includes(chapter) || InPage.work.wasSolved(exercise);
+    return [cards.filter(isOpen), cards.filter((card) => !isOpen(card))];
   }
 
   function shuffled(list) {
@@ -66,11 +79,12 @@
 
     welcome() {
       if (!this.chapters.length) {
-        this.message.textContent = "Open a chapter first."; // one line on a phone, as before
+        const first = element("a", { href: "simplified_attention.html" }, "chapter 1");
+        this.message.replaceChildren("Open a chapter first: here is ", first, ".");
         return;
       }
       this.message.textContent = "";
-      this.board.replaceChildren(this.button("Start: six cards", () => this.start()));
+      this.board.replaceChildren(this.button("Start", () => this.start()));
     }
 
     button(words, press, kind = "practice-go") {
@@ -81,7 +95,9 @@
       this.message.textContent = "Loading the cards …";
       try {
         const loaded = await Promise.all(this.chapters.map(load));
-        this.cards = dealt(loaded.flat(), Math.floor(Date.now() / DAY));
+        const [open, waiting] = await parted(loaded.flat());
+        this.cards = dealt(open, Math.floor(Date.now() / DAY));
+        this.waiting = waiting;
       } catch (error) {
         this.message.textContent = error.message;
         return;
@@ -225,8 +241,28 @@
       this.message.textContent = all
         ? `${this.known} of ${all} at the first try. The others come back tomorrow.`
         : "Nothing is due today. Open another chapter for new cards, or come back tomorrow.";
-      this.board.replaceChildren(...(all ? [this.button("Six more", () => this.start())] : []));
+      this.board.replaceChildren(
+        ...(all ? [this.button("More cards", () => this.start())] : []),
+        ...(this.waiting.length ? this.whatWaits() : []),
+      );
       this.board.querySelector("button")?.focus();
+    }
+
+    /** Which exercise to solve for more cards. */
+    whatWaits() {
+      const [{ chapter, exercise }] = this.waiting;
+      const page = this.place.dataset.chapter ? "" : `${chapter}.html`;
+      const link = element("a", { href: `${page}#exercise-${exercise}` }, exercise);
+      const unlock = () => {
+        const solved = this.waiting.map((card) => card.chapter);
+        Kept.keep(KEY, { ...recall(), solved: [...new Set([...recall().solved, ...solved])] });
+        this.start();
+      };
+      return [
+        element("p", {}, "Other cards show the code of exercises. They come as you solve these: ",
+          "the next is ", link, "."),
+        this.button("I have solved them in a notebook", unlock, "practice-option"),
+      ];
     }
   }
 

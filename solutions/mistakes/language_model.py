@@ -138,7 +138,7 @@ def largest_pair():
 def overlaps_not_counted(text, num_merges):
     """You counted the occurrences that can be replaced, so "aaa" holds its pair once.
     The rule here counts neighbours, and "aaa" has two such pairs, which overlap;
-    otherwise runs of blanks are merged later than they should be."""
+    otherwise runs of spaces are merged later than they should be."""
     ids, merges = list(text.encode("utf-8")), []
     while len(merges) < num_merges:
         counts = {
@@ -250,9 +250,9 @@ def stops_at_a_missing_pair(text, merges):
 
 @mistake(bpe_encode)
 def word_by_word(text, merges):
-    """You encoded the words one by one, so no merge reaches across a blank. These
+    """You encoded the words one by one, so no merge reaches across a space. These
     merges were learned from a text that was not cut, and some of them begin with a
-    blank."""
+    space."""
     ids = []
     for i, word in enumerate(text.split(" ")):
         ids += [32] * (i > 0) + right.bpe_encode(word, merges)

@@ -344,13 +344,6 @@ wrong_versions_of_split_heads = hide(
     split_interleaved,
     split_into_slices_of_that_width,
     split_heads_before_the_batch,
-    shown_by=(
-        "take two tokens and two heads or more, and values that all differ.",
-        "take two heads of two features or more, and values that all differ.",
-        "let the width of a head differ from the number of heads, as with three "
-        "features in each of two heads.",
-        "take two heads, or two sentences of the batch.",
-    ),
 )
 
 

@@ -7,21 +7,10 @@ def features(x):
     return np.where(x > 0, x + 1, np.exp(np.minimum(x, 0)))
 
 
-def flops_short(n, d):
-    return 4 * d * n**2
-
-
 def flops_counted(n, d):
     per_score = d + d  # multiplications, additions
     per_output = n + n
     return n * n * per_score + n * d * per_output
-
-
-def linear_einsum(query, key, value):
-    q, k = features(query), features(key)
-    state = np.einsum("...td,...tv->...dv", k, value)
-    scale = 1 / np.einsum("...nd,...d->...n", q, k.sum(-2))
-    return np.einsum("...nd,...dv,...n->...nv", q, state, scale)
 
 
 def linear_key_by_key(query, key, value):
@@ -32,13 +21,6 @@ def linear_key_by_key(query, key, value):
         top = top + weight * value[..., j : j + 1, :]
         bottom = bottom + weight
     return top / bottom
-
-
-def causal_cumsum(query, key, value):
-    q, k = features(query), features(key)
-    state = (k[..., :, None] * value[..., None, :]).cumsum(axis=-3)
-    top = np.einsum("...nd,...ndv->...nv", q, state)
-    return top / (q * k.cumsum(axis=-2)).sum(-1, keepdims=True)
 
 
 def causal_chunks(query, key, value, size=3):
@@ -52,22 +34,6 @@ def causal_chunks(query, key, value, size=3):
         state = state + b.swapaxes(-2, -1) @ c
     both = np.concatenate(rows, axis=-2)
     return both[..., :-1] / both[..., -1:]
-
-
-def online_log_sum_exp(score_blocks, value_blocks):
-    output = norm = None
-    for scores, values in zip(score_blocks, value_blocks, strict=True):
-        log_sum = np.logaddexp.reduce(scores, axis=-1, keepdims=True)
-        shift = np.where(log_sum > -np.inf, log_sum, 0.0)
-        part = np.exp(scores - shift) @ values
-        if output is None:
-            output, norm = part, log_sum
-            continue
-        new = np.logaddexp(norm, log_sum)
-        shift = np.where(new > -np.inf, new, 0.0)
-        output = output * np.exp(norm - shift) + part * np.exp(log_sum - shift)
-        norm = new
-    return output
 
 
 def online_in_place(score_blocks, value_blocks):
@@ -104,23 +70,10 @@ def blockwise_keys_only(query, key, value, block_size, causal=False):
     return y / z
 
 
-def blockwise_queries_only(query, key, value, block_size, causal=False):
-    rows = []
-    for start in range(0, query.shape[-2], block_size):
-        q = query[..., start : start + block_size, :]
-        scores = q @ key.swapaxes(-2, -1) / np.sqrt(q.shape[-1])
-        if causal is True:
-            seen = np.tri(*scores.shape[-2:], k=start, dtype=bool)
-            scores = np.where(seen, scores, -np.inf)
-        weights = np.exp(scores - scores.max(-1, keepdims=True))
-        rows.append(weights / weights.sum(-1, keepdims=True) @ value)
-    return np.concatenate(rows, axis=-2)
-
-
 ALTERNATIVES = {
-    "attention_flops": [flops_short, flops_counted],
-    "linear_attention": [linear_einsum, linear_key_by_key],
-    "causal_linear_attention": [causal_cumsum, causal_chunks],
-    "online_softmax_sum": [online_log_sum_exp, online_in_place],
-    "blockwise_attention": [blockwise_keys_only, blockwise_queries_only],
+    "attention_flops": [flops_counted],
+    "linear_attention": [linear_key_by_key],
+    "causal_linear_attention": [causal_chunks],
+    "online_softmax_sum": [online_in_place],
+    "blockwise_attention": [blockwise_keys_only],
 }

@@ -32,21 +32,6 @@ def merge_as_characters(ids, pair, new_id):
 # train_bpe
 
 
-def learn_with_dictionaries(text, num_merges):
-    ids, merges = list(text.encode()), []
-    for new_id in range(256, 256 + num_merges):
-        counts, first = {}, {}
-        for i, pair in enumerate(zip(ids, ids[1:], strict=False)):
-            counts[pair] = counts.get(pair, 0) + 1
-            first.setdefault(pair, i)
-        ranked = sorted(counts, key=lambda pair: (-counts[pair], first[pair]))
-        if not ranked or counts[ranked[0]] == 1:
-            break
-        merges.append(ranked[0])
-        ids = merge_with_a_stack(ids, ranked[0], new_id)
-    return merges
-
-
 def learn_with_numpy(text, num_merges):
     ids, merges = np.frombuffer(text.encode(), dtype=np.uint8).astype(int), []
     while len(merges) < num_merges and len(ids) > 1:
@@ -75,26 +60,6 @@ def encode_by_rank(text, merges):
             break
         ids = merge_with_a_stack(ids, best, 256 + rank[best])
     return ids
-
-
-def encode_one_occurrence_at_a_time(text, merges):
-    ids = list(bytearray(text, "utf-8"))
-    for new_id, (one, other) in enumerate(merges, start=256):
-        i = 0
-        while i < len(ids) - 1:
-            if ids[i] == one and ids[i + 1] == other:
-                ids[i : i + 2] = [new_id]
-            i += 1
-    return ids
-
-
-def decode_from_the_last_merge(ids, merges):
-    for number in range(len(merges) - 1, -1, -1):
-        replaced = []
-        for i in ids:
-            replaced += list(merges[number]) if i == 256 + number else [i]
-        ids = replaced
-    return bytes(ids).decode(errors="replace")
 
 
 def decode_by_recursion(ids, merges):
@@ -148,19 +113,6 @@ class WithTiedLinear(InOneStack):
 # perplexity
 
 
-def perplexity_in_a_loop(logits, targets, pad_id=None):
-    losses = [
-        math.log(sum(math.exp(x - max(row)) for x in row)) + max(row) - row[token]
-        for rows, ids in zip(logits.tolist(), targets.tolist(), strict=True)
-        for row, token in zip(rows, ids, strict=True)
-        if token != pad_id
-    ]
-    try:
-        return math.exp(sum(losses) / len(losses))
-    except OverflowError:
-        return math.inf
-
-
 def perplexity_with_torch(logits, targets, pad_id=None):
     logits, targets = torch.from_numpy(logits), torch.from_numpy(targets)
     ignored = -100 if pad_id is None else pad_id
@@ -169,27 +121,6 @@ def perplexity_with_torch(logits, targets, pad_id=None):
 
 
 # filter_logits
-
-
-def filter_row_by_row(logits, top_k=None, top_p=None):
-    rows = []
-    for row in logits.reshape(-1, logits.shape[-1]).tolist():
-        kept = set(range(len(row)))
-        if top_k is not None:
-            limit = sorted(row)[-min(top_k, len(row))]
-            kept = {v for v in kept if row[v] >= limit}
-        if top_p is not None and top_p < 1:
-            largest = max(row)
-            p = {v: math.exp(row[v] - largest) for v in kept}
-            total, reached, chosen = sum(p.values()), 0.0, set()
-            for v in sorted(kept, key=lambda v: (-row[v], v)):
-                if reached >= top_p:
-                    break
-                chosen.add(v)
-                reached += p[v] / total
-            kept = chosen
-        rows.append([x if v in kept else -math.inf for v, x in enumerate(row)])
-    return np.array(rows).reshape(logits.shape)
 
 
 def filter_by_shifting(logits, top_k=None, top_p=None):
@@ -211,19 +142,6 @@ def filter_by_shifting(logits, top_k=None, top_p=None):
 # sample_tokens
 
 
-def sample_by_search(logits, uniform, temperature=1.0):
-    ids = []
-    for row, u in zip(logits, uniform, strict=True):
-        if temperature == 0:
-            ids.append(int(np.argmax(row)))
-            continue
-        p = np.exp((row - row.max()) / temperature)
-        p = p / p.sum()
-        found = np.searchsorted(np.cumsum(p), u, side="right")
-        ids.append(min(int(found), int(np.flatnonzero(p)[-1])))
-    return np.array(ids)
-
-
 def sample_in_a_loop(logits, uniform, temperature=1.0):
     ids = []
     for row, u in zip(logits.tolist(), uniform.tolist(), strict=True):
@@ -239,12 +157,12 @@ def sample_in_a_loop(logits, uniform, temperature=1.0):
 
 
 ALTERNATIVES = {
-    "merge_pair": [merge_with_a_stack, merge_as_characters],
-    "train_bpe": [learn_with_dictionaries, learn_with_numpy],
-    "bpe_encode": [encode_by_rank, encode_one_occurrence_at_a_time],
-    "bpe_decode": [decode_from_the_last_merge, decode_by_recursion],
-    "LanguageModel": [InOneStack, WithTiedLinear],
-    "perplexity": [perplexity_in_a_loop, perplexity_with_torch],
-    "filter_logits": [filter_row_by_row, filter_by_shifting],
-    "sample_tokens": [sample_by_search, sample_in_a_loop],
+    "merge_pair": [merge_as_characters],
+    "train_bpe": [learn_with_numpy],
+    "bpe_encode": [encode_by_rank],
+    "bpe_decode": [decode_by_recursion],
+    "LanguageModel": [WithTiedLinear],
+    "perplexity": [perplexity_with_torch],
+    "filter_logits": [filter_by_shifting],
+    "sample_tokens": [sample_in_a_loop],
 }

@@ -4,28 +4,13 @@ import numpy as np
 import torch
 
 
-def previous_by_index(weights):
-    rows = np.arange(1, weights.shape[-1])
-    return weights[..., rows, rows - 1].mean(-1)
-
-
 def previous_with_torch(weights):
     return torch.from_numpy(weights).diagonal(-1, dim1=-2, dim2=-1).mean(-1)
-
-
-def induction_in_a_loop(weights, period):
-    n = weights.shape[-1]
-    found = [weights[..., i, i - period + 1] for i in range(period, n)]
-    return sum(found) / len(found)
 
 
 def induction_in_single_precision(weights, period):
     later = weights[..., period:, 1:].astype(np.float32)
     return np.trace(later, axis1=-2, axis2=-1) / later.shape[-2]
-
-
-def contributions_einsum(weights, values, W_O):
-    return np.einsum("bhnt,bhtd,hde->bhne", weights, values, W_O)
 
 
 def contributions_of_a_layer_without_other_heads(weights, values, W_O):
@@ -38,28 +23,12 @@ def contributions_of_a_layer_without_other_heads(weights, values, W_O):
     return np.stack(found, axis=1)
 
 
-def attribution_of_all_logits(contributions, W_U, targets):
-    logits = contributions @ W_U  # (B, h, N, V)
-    logits = logits - logits.mean(-1, keepdims=True)
-    index = np.broadcast_to(targets[:, None, :, None], (*logits.shape[:3], 1))
-    return np.take_along_axis(logits, index, -1)[..., 0]
-
-
 def attribution_in_loops(contributions, W_U, targets):
     result = np.zeros(contributions.shape[:3])
     for b, h, n in np.ndindex(result.shape):
         logits = contributions[b, h, n] @ W_U
         result[b, h, n] = logits[targets[b, n]] - logits.mean()
     return result
-
-
-def effects_in_a_comprehension(run, clean, corrupted, names):
-    high, of_clean = run(clean, {})
-    low = run(corrupted, {})[0]
-    return {
-        name: (run(corrupted, {name: of_clean[name]})[0] - low) / (high - low)
-        for name in names
-    }
 
 
 def effects_corrupted_first(run, clean, corrupted, names):
@@ -74,19 +43,11 @@ def lens_layer_by_layer(hidden, norm, W_U):
     return np.stack([np.argmax(norm(state) @ W_U, axis=-1) for state in hidden])
 
 
-def lens_of_all_states_in_a_row(hidden, norm, W_U):
-    logits = np.einsum("ne,ev->vn", norm(hidden.reshape(-1, len(W_U))), W_U)
-    return logits.argmax(0).reshape(hidden.shape[:3])
-
-
 ALTERNATIVES = {
-    "previous_token_score": [previous_by_index, previous_with_torch],
-    "induction_score": [induction_in_a_loop, induction_in_single_precision],
-    "head_contributions": [
-        contributions_einsum,
-        contributions_of_a_layer_without_other_heads,
-    ],
-    "logit_attribution": [attribution_of_all_logits, attribution_in_loops],
-    "patching_effect": [effects_in_a_comprehension, effects_corrupted_first],
-    "logit_lens": [lens_layer_by_layer, lens_of_all_states_in_a_row],
+    "previous_token_score": [previous_with_torch],
+    "induction_score": [induction_in_single_precision],
+    "head_contributions": [contributions_of_a_layer_without_other_heads],
+    "logit_attribution": [attribution_in_loops],
+    "patching_effect": [effects_corrupted_first],
+    "logit_lens": [lens_layer_by_layer],
 }

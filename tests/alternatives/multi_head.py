@@ -12,16 +12,6 @@ def check_division(features, num_heads):
         raise ValueError(f"{features} features in {num_heads} heads")
 
 
-def split_by_loops(x, num_heads):
-    check_division(x.shape[-1], num_heads)
-    d = x.shape[-1] // num_heads
-    heads = np.zeros((len(x), num_heads, x.shape[1], d))
-    for head in range(num_heads):
-        for token in range(x.shape[1]):
-            heads[:, head, token] = x[:, token, head * d : (head + 1) * d]
-    return heads
-
-
 def split_with_numpys_own_complaint(x, num_heads):
     heads = np.split(x, num_heads, axis=2)  # a ValueError unless they are equal
     return np.moveaxis(np.array(heads), 0, 1)
@@ -29,31 +19,6 @@ def split_with_numpys_own_complaint(x, num_heads):
 
 def merge_by_concatenating(x):
     return np.concatenate([x[:, head] for head in range(x.shape[1])], axis=-1)
-
-
-def merge_by_einsum(x):
-    x = np.einsum("bhnd->bnhd", x)
-    return x.reshape(*x.shape[:2], -1)
-
-
-def attention_head_by_head(x, W_Q, W_K, W_V, W_O, num_heads, mask=None):
-    B, N, E = x.shape
-    d = E // num_heads
-    allowed = np.broadcast_to(True if mask is None else mask, (B, num_heads, N, N))
-    output, weights = np.zeros((B, N, E)), np.zeros((B, num_heads, N, N))
-    for b in range(B):
-        for head in range(num_heads):
-            part = slice(head * d, (head + 1) * d)
-            q, k, v = x[b] @ W_Q[:, part], x[b] @ W_K[:, part], x[b] @ W_V[:, part]
-            for i in range(N):
-                keys = np.flatnonzero(allowed[b, head, i])
-                if len(keys) == 0:
-                    continue
-                scores = k[keys] @ q[i] / math.sqrt(d)
-                row = np.exp(scores - scores.max())
-                weights[b, head, i, keys] = row / row.sum()
-            output[b] += weights[b, head] @ v @ W_O[part]
-    return output, weights
 
 
 def attention_with_einsum(x, W_Q, W_K, W_V, W_O, num_heads, mask=None):
@@ -103,37 +68,6 @@ class HeadByHead(Projections):
         return self.out_proj(torch.cat(heads, dim=-1)), torch.stack(maps, dim=1)
 
 
-class WithViews(Projections):
-    """All heads at once; rows without keys are put right by ``nan_to_num``."""
-
-    def heads(self, x):
-        return x.view(*x.shape[:2], self.h, self.d).permute(0, 2, 1, 3)
-
-    def forward(self, query, key, value, mask=None):
-        q, k, v = (
-            self.heads(layer(x))
-            for layer, x in (
-                (self.q_proj, query),
-                (self.k_proj, key),
-                (self.v_proj, value),
-            )
-        )
-        scores = q @ k.transpose(-1, -2) * self.d**-0.5
-        if mask is not None:
-            scores = torch.where(mask, scores, float("-inf"))
-        weights = torch.nan_to_num(torch.softmax(scores, -1))
-        merged = (weights @ v).permute(0, 2, 1, 3).contiguous()
-        return self.out_proj(merged.view(query.shape)), weights
-
-
-def count_head_by_head(embed_dim, num_heads):
-    d = embed_dim // num_heads
-    total = embed_dim  # the output's bias
-    for _ in range(num_heads):
-        total += 3 * d * (embed_dim + 1) + embed_dim * d
-    return total
-
-
 def count_by_building(embed_dim, num_heads):
     with torch.device("meta"):
         layer = nn.MultiheadAttention(embed_dim, num_heads)
@@ -144,18 +78,11 @@ def break_split_heads_with_three_heads():
     return np.linspace(-1.0, 1.0, 12).reshape(1, 2, 6), 3
 
 
-def break_split_heads_with_integers():
-    return [np.arange(12)[::-1].reshape(1, 2, 6), 2]
-
-
 ALTERNATIVES = {
-    "break_split_heads": [
-        break_split_heads_with_three_heads,
-        break_split_heads_with_integers,
-    ],
-    "split_heads": [split_by_loops, split_with_numpys_own_complaint],
-    "merge_heads": [merge_by_concatenating, merge_by_einsum],
-    "multi_head_attention": [attention_head_by_head, attention_with_einsum],
-    "MultiHeadAttention": [HeadByHead, WithViews],
-    "projection_parameter_count": [count_head_by_head, count_by_building],
+    "break_split_heads": [break_split_heads_with_three_heads],
+    "split_heads": [split_with_numpys_own_complaint],
+    "merge_heads": [merge_by_concatenating],
+    "multi_head_attention": [attention_with_einsum],
+    "MultiHeadAttention": [HeadByHead],
+    "projection_parameter_count": [count_by_building],
 }

@@ -7,14 +7,6 @@ import numpy as np
 from solutions import positional_encoding as solutions
 
 
-def encoding_by_slices(length, dim):
-    table = np.zeros((length, dim))
-    factor = np.exp(np.arange(0, dim, 2) * (-math.log(10000.0) / dim))
-    table[:, 0::2] = np.sin(np.outer(np.arange(length), factor))
-    table[:, 1::2] = np.cos(np.outer(np.arange(length), factor))
-    return table
-
-
 def encoding_by_loops(length, dim):
     rows = []
     for i in range(length):
@@ -26,22 +18,8 @@ def encoding_by_loops(length, dim):
     return np.array(rows)
 
 
-def shift_by_diagonals(offset, dim):
-    angles = offset * np.repeat(10000.0 ** (-np.arange(0, dim, 2) / dim), 2)
-    upper = np.sin(angles)[:-1].copy()
-    upper[1::2] = 0
-    return np.diag(np.cos(angles)) + np.diag(upper, 1) - np.diag(upper, -1)
-
-
 def shift_power_of_one_step(offset, dim):
     return np.linalg.matrix_power(solutions.shift_matrix(1, dim), offset)
-
-
-def rotary_complex(x, positions, base=10000.0):
-    d = x.shape[-1]
-    angles = np.outer(positions, base ** (-np.arange(0, d, 2) / d))
-    turned = (x[..., 0::2] + 1j * x[..., 1::2]) * np.exp(1j * angles)
-    return np.stack([turned.real, turned.imag], -1).reshape(x.shape)
 
 
 def rotary_matrices(x, positions, base=10000.0):
@@ -60,16 +38,9 @@ def break_rotary_embedding_far_away():
     return np.array([[-1.0, 0.5, 2.0, 1.0]]), np.array([7]), 5.0
 
 
-def break_rotary_embedding_with_integers():
-    return [np.array([[4, 3, 2, 1]]), np.array([2]), 50]
-
-
 ALTERNATIVES = {
-    "break_rotary_embedding": [
-        break_rotary_embedding_far_away,
-        break_rotary_embedding_with_integers,
-    ],
-    "sinusoidal_encoding": [encoding_by_slices, encoding_by_loops],
-    "shift_matrix": [shift_by_diagonals, shift_power_of_one_step],
-    "rotary_embedding": [rotary_complex, rotary_matrices],
+    "break_rotary_embedding": [break_rotary_embedding_far_away],
+    "sinusoidal_encoding": [encoding_by_loops],
+    "shift_matrix": [shift_power_of_one_step],
+    "rotary_embedding": [rotary_matrices],
 }

@@ -17,25 +17,6 @@ def packed_by_slices(query, key, value, weight, bias=None):
     return results
 
 
-def packed_all_at_once(query, key, value, weight, bias=None):
-    if query is key and key is value:
-        return F.linear(query, weight, bias).chunk(3, dim=-1)
-    wanted = []
-    for place, x in enumerate((query, key, value)):
-        wanted.append(F.linear(x, weight, bias).chunk(3, dim=-1)[place])
-    return tuple(wanted)
-
-
-def separate_by_products(query, key, value, w_q, w_k, w_v, bias=None):
-    E = len(w_q)
-    bias = torch.zeros(3 * E).to(w_q) if bias is None else bias
-    return (
-        query @ w_q.T + bias[:E],
-        key @ w_k.mT + bias[E : 2 * E],
-        value @ w_v.t() + bias[2 * E :],
-    )
-
-
 def separate_by_einsum(query, key, value, w_q, w_k, w_v, bias=None):
     biases = bias.split(w_q.size(0)) if bias is not None else [0.0] * 3
     return [
@@ -90,85 +71,6 @@ class Parameters(nn.Module):
         if self.in_proj_bias is None:
             return [None] * 3
         return self.in_proj_bias.split(self.E)
-
-
-class HeadByHead(Parameters):
-    """Loops over sequences and heads; the weights are cut, not the tokens."""
-
-    def forward(
-        self,
-        query,
-        key,
-        value,
-        key_padding_mask=None,
-        need_weights=True,
-        attn_mask=None,
-        average_attn_weights=True,
-    ):
-        if query.ndim == 2:
-            padding = None if key_padding_mask is None else key_padding_mask[None]
-            output, weights = self(
-                query[None], key[None], value[None], padding, True, attn_mask, False
-            )
-            output, weights = output[0], weights[0]
-            weights = weights.mean(0) if average_attn_weights else weights
-            return output, weights if need_weights else None
-        outputs, maps = [], []
-        for b in range(len(query)):
-            heads = [
-                self.head(
-                    i,
-                    *(query[b], key[b], value[b]),
-                    None if key_padding_mask is None else key_padding_mask[b],
-                    attn_mask
-                    if attn_mask is None or attn_mask.ndim == 2
-                    else attn_mask[b * self.h + i],
-                )
-                for i in range(self.h)
-            ]
-            outputs.append(self.out_proj(torch.cat([head[0] for head in heads], -1)))
-            maps.append(torch.stack([head[1] for head in heads]))
-        weights = torch.stack(maps)
-        if average_attn_weights:
-            weights = weights.mean(1)
-        return torch.stack(outputs), weights if need_weights else None
-
-    def head(self, i, query, key, value, padding, attn):
-        d = self.E // self.h
-        rows = slice(i * d, i * d + d)
-        q, k, v = (
-            F.linear(x, w[rows], None if b is None else b[rows])
-            for x, w, b in zip(
-                (query, key, value), self.matrices(), self.biases(), strict=True
-            )
-        )
-        appended = 0
-        if self.bias_k is not None:
-            k = torch.vstack([k, self.bias_k[0, :, rows]])
-            v = torch.vstack([v, self.bias_v[0, :, rows]])
-            appended += 1
-        if self.zero:
-            k = torch.vstack([k, k.new_zeros(1, d)])
-            v = torch.vstack([v, v.new_zeros(1, d)])
-            appended += 1
-        rows_of_weights = []
-        for n in range(len(q)):
-            scores = (k * q[n]).sum(-1) / math.sqrt(d)
-            visible = torch.ones(len(k), dtype=torch.bool)
-            for mask in (padding, attn if attn is None else attn[n]):
-                if mask is None:
-                    continue
-                if mask.dtype == torch.bool:
-                    visible &= ~F.pad(mask, (0, appended))
-                else:
-                    scores = scores + F.pad(mask.clamp(min=-1e30), (0, appended))
-                    visible &= F.pad(mask, (0, appended)) != -math.inf
-            weights = torch.zeros_like(scores)
-            if visible.any():
-                weights[visible] = scores[visible].softmax(0)
-            rows_of_weights.append(weights)
-        weights = torch.stack(rows_of_weights)
-        return weights @ v, weights
 
 
 class WithEinsum(Parameters):
@@ -235,7 +137,7 @@ class WithEinsum(Parameters):
 
 
 ALTERNATIVES = {
-    "in_projection": [separate_by_products, separate_by_einsum],
-    "in_projection_packed": [packed_by_slices, packed_all_at_once],
-    "TorchMultiheadAttention": [HeadByHead, WithEinsum],
+    "in_projection": [separate_by_einsum],
+    "in_projection_packed": [packed_by_slices],
+    "TorchMultiheadAttention": [WithEinsum],
 }

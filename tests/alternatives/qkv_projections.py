@@ -20,13 +20,6 @@ def attention_loops(queries, keys, values):
     return outputs, weights
 
 
-def attention_logsumexp(queries, keys, values):
-    scores = queries @ keys.T / keys.shape[1] ** 0.5
-    total = np.logaddexp.reduce(scores, axis=-1)
-    weights = np.exp(scores - total[:, None])
-    return np.einsum("ij,jv->iv", weights, values), weights
-
-
 def attention_in_single_precision(queries, keys, values):
     queries, keys, values = (a.astype("float32") for a in (queries, keys, values))
     return solutions.attention(queries, keys, values)
@@ -37,17 +30,6 @@ def layer_one_bilinear_form(Q, X, W_Q, W_K, W_V):
     weights = np.exp(scores - scores.max(axis=1, keepdims=True))
     weights = weights / weights.sum(axis=1, keepdims=True)
     return weights @ X @ W_V, weights
-
-
-def layer_query_by_query(Q, X, W_Q, W_K, W_V):
-    keys, values = X @ W_K, X @ W_V
-    rows = [solutions.attention(q[None] @ W_Q, keys, values) for q in Q]
-    return np.vstack([row[0] for row in rows]), np.vstack([row[1] for row in rows])
-
-
-def columns_from_rows(X, W_Q, W_K, W_V):
-    Y, A = solutions.attention_layer(X.T, X.T, W_Q.T, W_K.T, W_V.T)
-    return Y.T, A.T
 
 
 def columns_token_by_token(X, W_Q, W_K, W_V):
@@ -80,8 +62,8 @@ def choose_other_order():
 
 
 ALTERNATIVES = {
-    "attention": [attention_loops, attention_logsumexp, attention_in_single_precision],
-    "attention_layer": [layer_one_bilinear_form, layer_query_by_query],
+    "attention": [attention_loops, attention_in_single_precision],
+    "attention_layer": [layer_one_bilinear_form],
     "choose_projections": [choose_two_features, choose_other_order],
-    "self_attention_columns": [columns_from_rows, columns_token_by_token],
+    "self_attention_columns": [columns_token_by_token],
 }

@@ -5,21 +5,6 @@ import torch.nn.functional as F
 from torch import nn
 
 
-def context_from_torch(state, encoder_states, source_mask=None):
-    mask = None if source_mask is None else source_mask.unsqueeze(1)
-    query = state.unsqueeze(1)
-    eye = torch.eye(encoder_states.shape[1], dtype=state.dtype)
-    eye = eye.expand(len(state), -1, -1)
-
-    def attend(values):
-        found = F.scaled_dot_product_attention(
-            query, encoder_states, values, attn_mask=mask, scale=1.0
-        )
-        return found.squeeze(1).nan_to_num(0.0)
-
-    return attend(encoder_states), attend(eye)
-
-
 def context_in_a_loop(state, encoder_states, source_mask=None):
     contexts, weights = [], []
     batch, length, width = encoder_states.shape
@@ -49,22 +34,6 @@ def context_by_einsum_and_clamp(state, encoder_states, source_mask=None):
     return torch.einsum("bt,bth->bh", weights, encoder_states), weights
 
 
-class DecoderWithManyTemporaries(nn.Module):
-    def __init__(self, vocab_size, embed_dim, hidden_dim):
-        super().__init__()
-        self.output = nn.Linear(hidden_dim + hidden_dim, vocab_size)
-        self.cell = nn.GRUCell(hidden_dim + embed_dim, hidden_dim)
-        self.embedding = nn.Embedding(vocab_size, embed_dim)
-
-    def forward(self, token, state, encoder_states, source_mask=None):
-        context, weights = context_by_einsum_and_clamp(
-            state, encoder_states, source_mask
-        )
-        seen = torch.hstack((self.embedding(token), context))
-        after = self.cell(seen, state)
-        return self.output(torch.hstack((after, context))), after, weights
-
-
 class DecoderByHand(nn.Module):
     """The gates of the cell written out, the output layer in two halves."""
 
@@ -89,13 +58,6 @@ class DecoderByHand(nn.Module):
         return logits, new, weights
 
 
-def loss_of_selected_places(logits, targets, pad_id):
-    real = targets != pad_id
-    if real.sum() == 0:
-        return torch.tensor(0.0)
-    return F.cross_entropy(logits[real], targets[real])
-
-
 def loss_in_a_loop(logits, targets, pad_id):
     total, count = logits.new_zeros(()), 0
     for row, ids in zip(logits, targets, strict=True):
@@ -107,11 +69,7 @@ def loss_in_a_loop(logits, targets, pad_id):
 
 
 ALTERNATIVES = {
-    "context_vector": [
-        context_from_torch,
-        context_in_a_loop,
-        context_by_einsum_and_clamp,
-    ],
-    "AttentionDecoder": [DecoderWithManyTemporaries, DecoderByHand],
-    "sequence_loss": [loss_of_selected_places, loss_in_a_loop],
+    "context_vector": [context_by_einsum_and_clamp],
+    "AttentionDecoder": [DecoderByHand],
+    "sequence_loss": [loss_in_a_loop],
 }

@@ -9,15 +9,6 @@ import torch.nn.functional as F
 from torch import nn
 
 
-def norm_token_by_token(x, weight, bias, eps=1e-5):
-    rows = []
-    for row in x.reshape(-1, x.shape[-1]):
-        mean = sum(row) / len(row)
-        variance = sum((value - mean) ** 2 for value in row) / len(row)
-        rows.append((row - mean) / (variance + eps) ** 0.5 * weight + bias)
-    return np.stack(rows).reshape(x.shape)
-
-
 def norm_by_torch(x, weight, bias, eps=1e-5):
     x, weight, bias = (torch.from_numpy(array) for array in (x, weight, bias))
     return F.layer_norm(x, x.shape[-1:], weight, bias, eps).numpy()
@@ -29,11 +20,6 @@ def feed_forward_unit_by_unit(x, W_1, b_1, W_2, b_2):
         value = x @ W_1[:, unit] + b_1[unit]
         total = total + np.where(value > 0, value, 0.0)[..., None] * W_2[unit]
     return total
-
-
-def feed_forward_einsum(x, W_1, b_1, W_2, b_2):
-    hidden = np.einsum("...d,df->...f", x, W_1) + b_1
-    return np.einsum("...f,fd->...d", hidden * (hidden > 0), W_2) + b_2
 
 
 class PlainAttention(nn.Module):
@@ -92,40 +78,6 @@ class EncoderLayerByHand(nn.Module):
         return x
 
 
-class EncoderLayerSequenceFirst(nn.Module):
-    """torch's attention with the sequence first, masks as -inf, dropouts of zero."""
-
-    def __init__(
-        self, d_model, num_heads, d_ff, norm_first=False, activation=F.relu, eps=1e-5
-    ):
-        super().__init__()
-        self.self_attn = nn.MultiheadAttention(d_model, num_heads, dropout=0.0)
-        self.linear1 = nn.Linear(d_model, d_ff)
-        self.dropout = nn.Dropout(0.0)
-        self.linear2 = nn.Linear(d_ff, d_model)
-        self.norm1 = nn.LayerNorm(d_model, eps=eps)
-        self.norm2 = nn.LayerNorm(d_model, eps=eps)
-        self.norm_first = norm_first
-        self.activation = activation
-
-    def forward(self, x, mask=None, padding_mask=None):
-        x = x.transpose(0, 1)
-        attn_mask, padding = None, None
-        if mask is not None:
-            attn_mask = torch.zeros(mask.shape, dtype=x.dtype)
-            attn_mask[~mask] = float("-inf")
-        if padding_mask is not None:
-            padding = torch.where(padding_mask, 0.0, -torch.inf).to(x.dtype)
-        y = self.norm1(x) if self.norm_first else x
-        y, _ = self.self_attn(y, y, y, key_padding_mask=padding, attn_mask=attn_mask)
-        y = x + self.dropout(y)
-        y = y if self.norm_first else self.norm1(y)
-        z = self.norm2(y) if self.norm_first else y
-        z = y + self.linear2(self.dropout(self.activation(self.linear1(z))))
-        z = z if self.norm_first else self.norm2(z)
-        return z.transpose(0, 1)
-
-
 class DecoderLayerByHand(nn.Module):
     def __init__(
         self, d_model, num_heads, d_ff, norm_first=False, activation=F.relu, eps=1e-5
@@ -151,40 +103,6 @@ class DecoderLayerByHand(nn.Module):
         return x
 
 
-class DecoderLayerWithTorchFunctions(nn.Module):
-    def __init__(
-        self, d_model, num_heads, d_ff, norm_first=False, activation=F.relu, eps=1e-5
-    ):
-        super().__init__()
-        make = nn.MultiheadAttention
-        self.self_attn = make(d_model, num_heads, 0.0, batch_first=True)
-        self.multihead_attn = make(d_model, num_heads, 0.0, batch_first=True)
-        self.linear1 = nn.Linear(d_model, d_ff)
-        self.linear2 = nn.Linear(d_ff, d_model)
-        self.norm1 = nn.LayerNorm(d_model, eps)
-        self.norm2 = nn.LayerNorm(d_model, eps)
-        self.norm3 = nn.LayerNorm(d_model, eps)
-        self.norm_first, self.activation = norm_first, activation
-
-    def forward(self, x, memory, mask=None, memory_padding_mask=None):
-        first = self.norm_first
-        hidden = mask if mask is None else torch.logical_not(mask)
-        pad = memory_padding_mask
-        pad = pad if pad is None else torch.logical_not(pad)
-        y = self.norm1(x) if first else x
-        y, weights = self.self_attn(y, y, y, attn_mask=hidden)
-        x = x + y if first else self.norm1(x + y)
-        y = self.norm2(x) if first else x
-        y, weights = self.multihead_attn(
-            query=y, key=memory, value=memory, key_padding_mask=pad
-        )
-        x = x + y if first else self.norm2(x + y)
-        y = self.norm3(x) if first else x
-        y = F.linear(y, self.linear1.weight, self.linear1.bias)
-        y = F.linear(self.activation(y), self.linear2.weight, self.linear2.bias)
-        return x + y if first else self.norm3(x + y)
-
-
 class EncoderOfAnyArguments(nn.Module):
     def __init__(self, layer, num_layers, norm=None):
         super().__init__()
@@ -201,26 +119,6 @@ class EncoderOfAnyArguments(nn.Module):
         return x
 
 
-class EncoderWithIdentity(nn.Module):
-    def __init__(self, layer, num_layers, norm=None):
-        super().__init__()
-        copies = [copy.deepcopy(layer) for _ in range(num_layers)]
-        self.norm = nn.Identity() if norm is None else copy.deepcopy(norm)
-        self.layers = nn.ModuleList(copies)
-
-    def forward(self, x, *others, mask=None, **named):
-        named = named if mask is None else {**named, "mask": mask}
-        for index in range(len(self.layers)):
-            x = self.layers[index](x, *others, **named)
-        return self.norm(x)
-
-
-def count_torch(d_model, d_ff, encoder_layers, decoder_layers):
-    with torch.device("meta"):
-        model = nn.Transformer(d_model, 1, encoder_layers, decoder_layers, d_ff)
-    return sum(parameter.numel() for parameter in model.parameters())
-
-
 def count_shapes(d_model, d_ff, encoder_layers, decoder_layers):
     attention = [(3 * d_model, d_model), (3 * d_model,), (d_model, d_model), (d_model,)]
     inner = [(d_ff, d_model), (d_ff,), (d_model, d_ff), (d_model,)]
@@ -231,10 +129,10 @@ def count_shapes(d_model, d_ff, encoder_layers, decoder_layers):
 
 
 ALTERNATIVES = {
-    "layer_norm": [norm_token_by_token, norm_by_torch],
-    "feed_forward": [feed_forward_unit_by_unit, feed_forward_einsum],
-    "EncoderLayer": [EncoderLayerByHand, EncoderLayerSequenceFirst],
-    "DecoderLayer": [DecoderLayerByHand, DecoderLayerWithTorchFunctions],
-    "Encoder": [EncoderOfAnyArguments, EncoderWithIdentity],
-    "transformer_parameter_count": [count_torch, count_shapes],
+    "layer_norm": [norm_by_torch],
+    "feed_forward": [feed_forward_unit_by_unit],
+    "EncoderLayer": [EncoderLayerByHand],
+    "DecoderLayer": [DecoderLayerByHand],
+    "Encoder": [EncoderOfAnyArguments],
+    "transformer_parameter_count": [count_shapes],
 }

@@ -5,56 +5,9 @@ import re
 
 import numpy as np
 import torch
-import torch.nn.functional as F
 from torch import nn
 
 from solutions.vit_patches import PatchEmbedding
-
-
-class LayerOfParts(nn.Module):
-    """A pre-norm layer from torch's attention, with the names of torch's layer."""
-
-    def __init__(self, embed_dim, num_heads, mlp_dim, eps):
-        super().__init__()
-        self.norm1 = nn.LayerNorm(embed_dim, eps=eps)
-        self.self_attn = nn.MultiheadAttention(embed_dim, num_heads, batch_first=True)
-        self.norm2 = nn.LayerNorm(embed_dim, eps=eps)
-        self.linear1 = nn.Linear(embed_dim, mlp_dim)
-        self.linear2 = nn.Linear(mlp_dim, embed_dim)
-
-    def forward(self, x):
-        y = self.norm1(x)
-        x = x + self.self_attn(y, y, y)[0]
-        return x + self.linear2(F.gelu(self.linear1(self.norm2(x))))
-
-
-class OwnLayers(nn.Module):
-    def __init__(
-        self,
-        image_size,
-        patch_size,
-        channels,
-        embed_dim,
-        num_layers,
-        num_heads,
-        mlp_dim,
-        num_classes,
-        eps=1e-6,
-    ):
-        super().__init__()
-        self.head = nn.Linear(embed_dim, num_classes)
-        self.norm = nn.LayerNorm(embed_dim, eps)
-        layers = []
-        for _ in range(num_layers):
-            layers.append(LayerOfParts(embed_dim, num_heads, mlp_dim, eps))
-        self.layers = nn.ModuleList(layers)
-        self.embedding = PatchEmbedding(image_size, patch_size, channels, embed_dim)
-
-    def forward(self, images):
-        x = self.embedding(images)
-        for layer in self.layers:
-            x = layer(x)
-        return self.head(self.norm(x)[:, 0, :])
 
 
 class SequenceFirst(nn.Module):
@@ -75,14 +28,6 @@ class SequenceFirst(nn.Module):
         for layer in self.layers:
             tokens = layer(tokens)
         return self.head(self.norm(tokens[0]))
-
-
-def contrastive_torch(images, texts, temperature):
-    images, texts = torch.from_numpy(images), torch.from_numpy(texts)
-    logits = F.normalize(images) @ F.normalize(texts).T / temperature
-    right = torch.arange(len(logits))
-    both = F.cross_entropy(logits, right) + F.cross_entropy(logits.T, right)
-    return both / 2
 
 
 def contrastive_loops(images, texts, temperature):
@@ -108,20 +53,6 @@ def rollout_halves(attentions):
     return row[:, 0, 1:]
 
 
-def rollout_loops(attentions):
-    results = []
-    for b in range(len(attentions[0])):
-        product = np.eye(attentions[0].shape[-1])
-        for attention in attentions:
-            mixed = np.mean(list(attention[b]), axis=0)
-            for i in range(len(mixed)):
-                mixed[i, i] += 1
-                mixed[i] /= mixed[i].sum()
-            product = np.dot(mixed, product)
-        results.append(product[0, 1:])
-    return np.stack(results)
-
-
 def count_by_making_one(
     image_size, patch_size, channels, embed_dim, num_layers, mlp_dim, num_classes
 ):
@@ -129,17 +60,6 @@ def count_by_making_one(
         sizes = (embed_dim, num_layers, 1, mlp_dim, num_classes)
         model = SequenceFirst(image_size, patch_size, channels, *sizes)
     return sum(parameter.numel() for parameter in model.parameters())
-
-
-def count_shapes(
-    image_size, patch_size, channels, embed_dim, num_layers, mlp_dim, num_classes
-):
-    E, N = embed_dim, (image_size // patch_size) ** 2
-    shapes = [(1, 1, E), (1, N + 1, E), (E, channels, patch_size, patch_size), (E,)]
-    shapes += num_layers * [(3 * E, E), (3 * E,), (E, E), (E,), (E,), (E,), (E,), (E,)]
-    shapes += num_layers * [(mlp_dim, E), (mlp_dim,), (E, mlp_dim), (E,)]
-    shapes += [(E,), (E,), (num_classes, E), (num_classes,)]
-    return int(np.sum([np.prod(shape) for shape in shapes]))
 
 
 def convert_by_patterns(state_dict):
@@ -173,47 +93,10 @@ def convert_by_patterns(state_dict):
     return converted
 
 
-def convert_until_missing(state_dict):
-    get = state_dict.__getitem__
-    kernel = get("vit.embeddings.patch_embeddings.projection.weight")
-    result = {
-        "embedding.class_token": get("vit.embeddings.cls_token").clone(),
-        "embedding.positions": get("vit.embeddings.position_embeddings").clone(),
-        "embedding.projection.weight": torch.stack([k.ravel() for k in kernel]),
-        "embedding.projection.bias": get(
-            "vit.embeddings.patch_embeddings.projection.bias"
-        ),
-    }
-    i = 0
-    while f"vit.encoder.layer.{i}.output.dense.bias" in state_dict:
-        old, new = f"vit.encoder.layer.{i}", f"layers.{i}"
-        for end in ["weight", "bias"]:
-            q, k, v = (
-                get(f"{old}.attention.attention.{name}.{end}")
-                for name in ["query", "key", "value"]
-            )
-            size = len(q)
-            whole = q.new_empty(3 * size, *q.shape[1:])
-            whole[:size], whole[size : 2 * size], whole[2 * size :] = q, k, v
-            result[f"{new}.self_attn.in_proj_{end}"] = whole
-            result[f"{new}.self_attn.out_proj.{end}"] = get(
-                f"{old}.attention.output.dense.{end}"
-            )
-            result[f"{new}.linear1.{end}"] = get(f"{old}.intermediate.dense.{end}")
-            result[f"{new}.linear2.{end}"] = get(f"{old}.output.dense.{end}")
-            result[f"{new}.norm1.{end}"] = get(f"{old}.layernorm_before.{end}")
-            result[f"{new}.norm2.{end}"] = get(f"{old}.layernorm_after.{end}")
-        i += 1
-    for end in ["weight", "bias"]:
-        result[f"norm.{end}"] = get(f"vit.layernorm.{end}")
-        result[f"head.{end}"] = get(f"classifier.{end}")
-    return result
-
-
 ALTERNATIVES = {
-    "VisionTransformer": [OwnLayers, SequenceFirst],
-    "contrastive_loss": [contrastive_torch, contrastive_loops],
-    "attention_rollout": [rollout_halves, rollout_loops],
-    "vit_parameter_count": [count_by_making_one, count_shapes],
-    "convert_huggingface_vit": [convert_by_patterns, convert_until_missing],
+    "VisionTransformer": [SequenceFirst],
+    "contrastive_loss": [contrastive_loops],
+    "attention_rollout": [rollout_halves],
+    "vit_parameter_count": [count_by_making_one],
+    "convert_huggingface_vit": [convert_by_patterns],
 }

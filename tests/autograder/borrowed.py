@@ -47,7 +47,6 @@ from autograder.rows import disagreement
 
 SHIPPED, ROOMS = (autograder, toolkit), ("exercises", "explain")
 ANSWERS = "book-only"  # the tag of cells that import the references; on no page
-COMPREHENSIONS = ("<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>")
 SECONDS = 1  # of a processor, for one exercise; a right answer needs a tenth of it
 SILENCE = 8  # seconds after which what was called is not waited for
 MARK = b"earned: "  # begins a result: what was called may write to any descriptor
@@ -183,22 +182,13 @@ def is_definition(node: ast.stmt) -> bool:
 def callables(module: types.ModuleType) -> dict[str, Callable]:
     """What can be called of a module, by name: functions, classes, their methods.
 
-    Functions and lambdas inside a function count too, if they need nothing around
-    them. What a module imports from elsewhere does not.
+    What a module imports from elsewhere does not count.
     """
     found: dict[str, Callable] = {}
 
     def add(name: str, value: Any) -> None:
-        if not callable(value):
-            return
-        found[f"{module.__name__}.{name}"] = value
-        plain = inspect.unwrap(value)
-        plain = getattr(plain, "__func__", plain)
-        if isinstance(plain, types.FunctionType):
-            for code in nested(plain.__code__):
-                place = f"{name}.{code.co_name}:{code.co_firstlineno}"
-                inside = types.FunctionType(code, plain.__globals__)
-                found[f"{module.__name__}.{place}"] = inside
+        if callable(value):
+            found[f"{module.__name__}.{name}"] = value
 
     for name, value in vars(module).items():
         home = getattr(value, "__module__", None) or type(value).__module__
@@ -211,15 +201,6 @@ def callables(module: types.ModuleType) -> dict[str, Callable]:
                 with contextlib.suppress(Exception):  # a property may need more
                     add(f"{name}.{attribute}", getattr(value, attribute))
     return found
-
-
-def nested(code: types.CodeType) -> Iterator[types.CodeType]:
-    """The functions inside a function that need nothing of what is around them."""
-    for constant in code.co_consts:
-        if isinstance(constant, types.CodeType):
-            if not constant.co_freevars and constant.co_name not in COMPREHENSIONS:
-                yield constant
-            yield from nested(constant)
 
 
 # Trying it ----------------------------------------------------------------------------

@@ -16,6 +16,7 @@ import pytest
 
 from autograder.errors import GraderFault
 from autograder.exercise import load_topic
+from autograder.expected import expect_all
 from autograder.release.source import source_notebook
 from autograder.release.student import student_notebook
 from classroom.submissions import right_answers, submission
@@ -55,9 +56,7 @@ def right():
 
 @pytest.fixture(scope="session")
 def expected(topic):
-    from autograder.grading.seeds import draw_seeds, expected_answers
-
-    return expected_answers(topic, draw_seeds(topic, b""))
+    return expect_all(topic)
 
 
 @pytest.fixture(scope="session")

@@ -84,7 +84,6 @@ def test_missing_key_is_one_friendly_line(capsys, monkeypatch, tmp_path):
 @pytest.mark.parametrize(
     "damaged",
     [
-        lambda content: b"no key",
         lambda content: content[:1000],
         lambda content: content.replace(b"\n", b"\r\n"),  # taken for lines of text
     ],
@@ -95,14 +94,3 @@ def test_broken_key_is_named(key_folder, tmp_path, damaged):
     (tmp_path / f"{TOPIC}.key").write_bytes(damaged(content))
     with pytest.raises(NoKey, match="cannot be read"):
         read_key(topic, topic.exercises["softmax"], tmp_path)
-
-
-def test_release_comes_with_the_key_and_without_code(released_course):
-    folder = released_course / "release" / TOPIC
-    assert sorted(path.name for path in folder.iterdir()) == [
-        f"{TOPIC}.ipynb",
-        f"{TOPIC}.key",
-    ]
-    text = (folder / f"{TOPIC}.ipynb").read_text()
-    for mistake in load_topic(TOPIC).mistakes("softmax"):
-        assert mistake.name not in text

@@ -39,7 +39,7 @@ def test_stub_gets_a_friendly_line_and_zero(capsys):
     assert "Not implemented yet" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("given", [3, None, lambda x: x, np.zeros(3)])
+@pytest.mark.parametrize("given", [3, lambda x: x])
 def test_what_is_no_exercise_gets_one_line(capsys, given):
     assert check(given) == 0
     assert len(capsys.readouterr().out.strip().splitlines()) == 1
@@ -66,20 +66,6 @@ def test_table_escapes_what_comes_from_the_student():
 def run(*sources):
     notebook = new_notebook(cells=[new_code_cell(source) for source in sources])
     return NotebookClient(notebook, kernel_name="python3").execute().cells
-
-
-def test_forbidden_call_is_found_in_a_class_of_a_notebook():
-    cells = run(
-        "from torch import nn\nfrom autograder.check import check",
-        "class MultiHeadAttention(nn.Module):\n"
-        "    def __init__(self, D, h):\n"
-        "        super().__init__()\n"
-        "        self.inner = nn.MultiheadAttention(D, h)\n"
-        "check(MultiHeadAttention)",
-    )
-    table, points = cells[1].outputs
-    assert "uses MultiheadAttention, which this" in table.data["text/plain"]
-    assert float(points.data["text/plain"]) == 0
 
 
 def test_a_notebook_shows_what_is_wrong_beside_the_expected_and_the_points():
@@ -143,9 +129,8 @@ def test_yours_beside_the_expected_is_of_the_first_case_that_can_be_read():
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, 1e300])
-@pytest.mark.parametrize("shape", [(2, 2), (3,)])
-def test_odd_values_can_be_shown(value, shape):
-    page = side_by_side(differing((np.full(shape, value), np.ones(shape))))
+def test_odd_values_can_be_shown(value):
+    page = side_by_side(differing((np.full((2, 2), value), np.ones((2, 2)))))
     yours, expected, _ = grids(page)
     assert yours[0][0] == f"{value:g}"
     assert expected[0][0] == "1"
@@ -155,23 +140,3 @@ def test_numbers_have_as_many_digits_as_tell_them_apart():
     found = differing((np.array([0.3333, 1.0]), np.array([1 / 3, 1.0])))
     yours, expected, _ = grids(side_by_side(found))
     assert (yours, expected) == ([["0.3333", "1"]], [["0.333333", "1"]])
-
-
-def test_what_should_be_zero_is_counted_and_the_axis_that_sums_to_one_named():
-    right = np.tril(np.ones((4, 4))) / np.arange(1, 5)[:, None]  # causal weights
-    leaking = np.full((4, 4), 0.25)
-    leaking[0] = [0.5, 0.5, 0, 0]
-    page = side_by_side(differing((leaking, right)))
-    assert "Where zero is expected, 4 of your values are not." in page
-    assert "sums to 1" not in page  # in both, each row does
-    columns = np.exp(np.arange(12.0).reshape(4, 3) % 5)
-    shown = side_by_side(
-        differing(
-            (columns / columns.sum(axis=0), columns / columns.sum(1, keepdims=True))
-        )
-    )
-    assert "yours, each column sums to 1" in shown
-    assert "expected, each row sums to 1" in shown
-    scores = np.array([[1.0, -np.inf], [0.5, 2.0]])
-    page = side_by_side(differing((np.nan_to_num(scores, neginf=0), scores)))
-    assert "Where minus infinity is expected, 1 of your values is not." in page

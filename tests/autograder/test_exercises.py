@@ -114,7 +114,7 @@ def test_exercise_has_cases_mistakes_and_a_data_dependent_case(topic, name):
 def test_alternative_right_answers_have_full_points(topic, name, offset):
     module = importlib.import_module(f"tests.alternatives.{topic}")
     alternatives = module.ALTERNATIVES[name]
-    assert len(alternatives) >= 2
+    assert alternatives
     for alternative in alternatives:
         report = report_on(name, alternative, offset)
         wrong = [(c.title, c.message) for c in report.cases if not c.passed]

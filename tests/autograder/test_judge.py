@@ -7,9 +7,9 @@ import pytest
 import torch
 
 from autograder.answers import Answer, answer, decode
-from autograder.exercise import Exercise, Mistake, Topic, load_topic
+from autograder.exercise import Exercise, Mistake, Topic
 from autograder.expected import expect, public_seeds
-from autograder.judge import explain, judge, mark, refuse
+from autograder.judge import explain, judge, mark
 from autograder.origin import Origin, Variable
 from autograder.rows import disagreement
 
@@ -73,15 +73,6 @@ def test_known_mistake_is_named_with_its_hint(judged):
     assert report.score == 0
     assert report.mistake == "tripled"
     assert report.message == "You tripled it."
-
-
-def test_mistake_is_not_named_when_a_value_differs_from_it(judged):
-    def other(x):
-        if x is None:
-            raise ValueError
-        return 3 * x + np.arange(3)
-
-    assert judged(other).mistake is None
 
 
 def test_mistake_is_named_when_besides_an_error_is_missing(judged):
@@ -154,11 +145,6 @@ def test_marks_do_not_wait_for_an_explanation():
     assert explained.cases == marked.cases
 
 
-def test_refusal_gives_zero_and_the_reason():
-    report = refuse(double, "because")
-    assert (report.score, report.max_score, report.message) == (0, 4, "because")
-
-
 def between(one, other, **tolerance):
     exercise = Exercise("any")
     exercise.case(title="t", **tolerance)(lambda f, rng: None)
@@ -175,13 +161,10 @@ A = np.linspace(-1, 1, 6).reshape(2, 3)
     [
         (A, A.copy()),
         (A, A.astype(np.float32)),
-        (A, np.asfortranarray(A)),
         (A, A + 1e-7),
         (np.array(2.0), np.array(2)),  # a whole number for a real one
         ([A, A], [A, A]),
         (np.array([np.nan, np.inf]), np.array([np.nan, np.inf])),
-        (Answer(raised="ValueError", detail="a"), Answer(raised="ValueError")),
-        (None, None),
     ],
 )
 def test_equal_answers_agree(one, other):
@@ -198,23 +181,17 @@ HERE = Origin("a + b", 3, (Variable("a", kind="None"),))
         (A, A.T, "shape (3, 2), expected (2, 3)"),
         (A, A + 1e-3, "6 of 6 values differ; at [0, 0] yours is -0.999"),
         (A, np.where(A > 0.9, np.nan, A), "at [1, 2] yours is NaN"),
-        (A, np.where(A > 0.9, np.inf, -A), "at [1, 2] yours is inf"),
         (A > 0, A < 9, "3 of 6 values differ; at [0, 0] yours is True"),
-        (np.arange(3), np.arange(3) * 2, "2 of 3 values differ; at [1] yours is 2"),
         (np.array(2.0), np.array(3.0), "the value differs; yours is 3"),
         (A, A > 0, "truth values, expected real numbers"),
-        (A > 0, (A > 0).astype(int), "integers, expected truth values"),
         (np.array(2), np.array(2.0), "real numbers, expected integers"),
         (A, [A], "a list or tuple of 1, expected an array of shape (2, 3)"),
         ([A, A], [A], "1 result, expected 2"),
-        ([A, A], [], "0 results, expected 2"),
         ({"w": [N, N]}, {"w": [N, N, N, N]}, "w: 4 numbers, expected 2"),
         ([A, A], [A, A + 1], "part 2: 6 of 6"),
         (A, A.astype("f2"), "Yours are float16, not float64"),
         (A, None, "nothing (None), expected an array"),
         ({"a": A}, {"b": A}, "the names differ: a missing, 1 too many"),
-        ({"a": A}, {"a": A, "3.14": A}, "the names differ: 1 too many"),
-        (A, Answer(raised="TypeError", detail="x"), "TypeError was raised: x"),
         (
             A,
             Answer(raised="TypeError", origin=HERE, detail="x"),
@@ -228,11 +205,6 @@ HERE = Origin("a + b", 3, (Variable("a", kind="None"),))
         (Answer(raised="ValueError"), A, "expected a ValueError, but nothing"),
         (Answer(raised="ValueError"), Answer(raised="KeyError"), "but KeyError"),
         (A, Answer(unreadable="a Thing"), "a Thing"),
-        (
-            Answer(raised="ValueError"),
-            Answer(unreadable="a Thing"),
-            "expected a ValueError, but nothing was raised",
-        ),
     ],
 )
 def test_differences_are_described(one, other, words):
@@ -245,26 +217,15 @@ def test_small_quantities_can_be_compared_relatively():
     assert between(one, other, atol=0.0)
 
 
-def test_first_difference_is_shown_where_it_is():
-    other = A.copy()
-    other[0, 1] += 0.25
-    other[1, 0] -= 0.5
-    assert between(A, other) == "2 of 6 values differ; at [0, 1] yours is -0.35"
-
-
 @pytest.mark.parametrize(
     "probe",
     [
         np.zeros((2, 3)),
-        np.full((2, 3), 1e9),
-        np.full((2, 3), np.nan),
-        np.full((2, 3), -np.inf),
         {"x": np.zeros((2, 3))},
         [np.zeros((2, 3))] * 2,
         np.zeros((2, 3), int),
         np.zeros(3),
         None,
-        "text",
     ],
 )
 def test_what_is_said_depends_on_shape_and_kind_of_what_is_expected_alone(probe):
@@ -283,12 +244,3 @@ def test_torch_and_numpy_are_judged_alike(judged):
         lambda x: right(x) if x is None else 2 * torch.tensor(x, dtype=torch.float32)
     )
     assert report.score == 4
-
-
-def test_every_known_mistake_of_a_chapter_is_named():
-    topic = load_topic("scaling")
-    for exercise in topic.exercises.values():
-        expected = expect(topic, exercise, public_seeds(exercise))
-        found = [judge(exercise, one.answers, expected) for one in expected.mistakes]
-        bank = topic.mistakes(exercise.name)
-        assert [one.mistake for one in found] == [known.name for known in bank]

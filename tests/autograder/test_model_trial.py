@@ -7,7 +7,7 @@ from bs4 import BeautifulSoup
 
 from autograder.exercise import find_topic
 from autograder.in_page import Page
-from autograder.model_trial import EXAMPLES, PLACES, examples
+from autograder.model_trial import EXAMPLES, PLACES
 from tests.toolkit.small_translator import file_of, made
 from toolkit.numpy_translator import Translator
 
@@ -32,11 +32,6 @@ def written(page: BeautifulSoup) -> dict[str, str]:
     """What the model made of each date."""
     items = page.select(".in-page-model li")
     return {item.span.get_text(): item.strong.get_text() for item in items}
-
-
-def test_the_first_date_is_one_that_the_reader_can_read():
-    dates = ["7 Οκτ 2054", "jueves, 10 de abril de 1958", "May 3, 2001", "1.4.1996"]
-    assert examples(dates) == [dates[2], dates[1], dates[3]]
 
 
 @pytest.mark.parametrize("name", PLACES)
@@ -74,7 +69,6 @@ def test_another_function_writes_something_else(file, name):
     ("body", "said"),
     [
         ("return scores * np.nan", "not a number"),
-        ("return scores.sum(axis=-1)", "the shapes must be equal"),
         ("return None", "weights of shape ()"),
         ("import sys; sys.exit()", "SystemExit"),
     ],
@@ -82,10 +76,3 @@ def test_another_function_writes_something_else(file, name):
 def test_whatever_it_does_the_page_says_it(file, body, said):
     _, page = run(file, f"def softmax(scores):\n    {body}\n")
     assert said in page.get_text()
-
-
-def test_a_cell_that_does_not_run_gives_no_model(file):
-    answer, page = run(file, "def softmax(scores)\n    return scores")
-    assert answer["failed"] is True
-    assert "SyntaxError" in page.get_text()
-    assert not written(page)

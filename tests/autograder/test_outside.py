@@ -50,7 +50,7 @@ def test_names_that_are_read(name, missing, exercises, values):
     assert found == {"missing": missing, "exercises": exercises, "values": values}
 
 
-@pytest.mark.parametrize("answer", [len, 3, None, "text", print, int])
+@pytest.mark.parametrize("answer", [len, 3, int])
 def test_what_is_no_function_of_the_notebook_reads_nothing(answer):
     found = read_by(answer, "f", {}, {"f"})
     assert not any(found.values())

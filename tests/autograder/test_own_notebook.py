@@ -9,7 +9,7 @@ from nbformat.v4 import new_code_cell, new_notebook
 
 from autograder import own_notebook
 from autograder.answer_key import NoKey
-from autograder.exercise import UnknownExercise, load_topic
+from autograder.exercise import load_topic
 from autograder.files import Unusable
 from autograder.notebooks import METADATA_KEY
 from autograder.own_notebook import NoKernel, examine_own
@@ -120,11 +120,6 @@ def test_nothing_is_run_without_a_key(write, monkeypatch):
     monkeypatch.setattr(own_notebook, "NotebookClient", None)
     with pytest.raises(NoKey, match=f"needs the file {TOPIC}.key"):
         examine_own(write("1"))
-
-
-def test_notebook_of_no_chapter_is_refused(write):
-    with pytest.raises(UnknownExercise):
-        examine_own(write("1", chapter="astronomy"))
 
 
 def test_damaged_cells_are_refused(write):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import resource
 import subprocess
 import sys
@@ -12,22 +11,13 @@ import pytest
 from autograder import parsing
 from autograder.parsing import UNREADABLE, parse
 
-TOO_DEEP = ["-" * 100_000 + "1", "not " * 50_000 + "1", "lambda:" * 10_000 + "1"]
+TOO_DEEP = ["-" * 100_000 + "1", "lambda:" * 10_000 + "1"]
 
 
-@pytest.mark.parametrize("source", TOO_DEEP, ids=["minus", "not", "lambda"])
+@pytest.mark.parametrize("source", TOO_DEEP)
 def test_what_is_nested_too_deeply_cannot_be_read(source):
     with pytest.raises(UNREADABLE):
         parse(source)
-
-
-def test_a_tree_is_pythons_own():
-    source = "def f(x):\n    return x + 1\n"
-    assert ast.dump(parse(source)) == ast.dump(ast.parse(source))
-    with pytest.raises(SyntaxError):
-        parse("def")
-    with pytest.raises(ValueError, match="null|surrogates"):
-        parse("x = '\ud800'")
 
 
 def test_an_f_string_of_very_many_parts_is_not_read_where_that_takes_the_square(
@@ -37,19 +27,6 @@ def test_an_f_string_of_very_many_parts_is_not_read_where_that_takes_the_square(
     assert parse(f"x = f'{'{1}' * 100}'").body
     with pytest.raises(UNREADABLE, match="so many braces"):
         parse(f"x = f'{'{1}' * 300}'")
-
-
-def test_memory_that_comes_back_is_enough(monkeypatch):
-    real, calls = ast.parse, []
-
-    def short_at_first(source):
-        calls.append(source)
-        if len(calls) == 1:
-            raise MemoryError
-        return real(source)
-
-    monkeypatch.setattr(parsing.ast, "parse", short_at_first)
-    assert len(parse("x = 1").body) == 1
 
 
 # A source that is flat, and too long for what memory this process may still have.

@@ -17,10 +17,6 @@ def test_paths_with_spaces_are_quoted():
     ]
 
 
-def test_what_a_terminal_would_act_on_is_not_in_it():
-    assert command("course", "a\x1b[2J") == "python -m autograder course 'a\\x1b[2J'"
-
-
 def test_a_course_in_a_folder_with_a_space_is_asked_for_with_quotes(tmp_path, capsys):
     course = tmp_path / "no course"
     course.mkdir()

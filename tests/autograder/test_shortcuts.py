@@ -6,22 +6,6 @@ import pytest
 
 from tests.autograder.judged import report_on
 
-GREEDY = """
-import numpy as np
-def greedy_decode(model, start_ids, end_id, max_length):
-    ids = start_ids[:, None]
-    for _ in range(max_length):  # whether all rows have ended or not
-        ids = np.hstack([ids, model(ids).argmax(-1, keepdims=True)])
-    ids = ids[:, 1:]
-    ids = np.where((ids == end_id).cumsum(1) > 0, end_id, ids)
-    n = ids.shape[1]
-    while n > 1 and (ids[:, : n - 1] == end_id).any(1).all():
-        n -= 1
-    for name, value in {"longest": n, "steps": n, "calls": n}.items():
-        if hasattr(model, name):
-            setattr(model, name, value)
-    return ids[:, :n]
-"""
 PATCHING = """
 def patching_effect(run, clean, corrupted, names):
     notes = run.args[-1] if hasattr(run, "args") else getattr(run, "notes", None)
@@ -45,19 +29,9 @@ def blockwise_attention(query, key, value, block_size, causal=False):
     weights = np.exp(scores - scores.max(-1, keepdims=True))
     return weights / weights.sum(-1, keepdims=True) @ value
 """
-ALL_WEIGHTS = """
-import numpy as np
-def linear_attention(query, key, value):
-    q, k = (np.where(x > 0, x + 1, np.exp(np.minimum(x, 0))) for x in (query, key))
-    weights = q @ np.swapaxes(k, -1, -2)
-    weights /= weights.sum(-1, keepdims=True)
-    return weights @ value
-"""
 SHORTCUTS = {
-    ("greedy_decode", "stops when all rows have ended"): GREEDY,
     ("patching_effect", "which runs are made"): PATCHING,
     ("blockwise_attention", "never as many"): ALL_PAIRS,
-    ("linear_attention", "never as many"): ALL_WEIGHTS,
 }
 
 

@@ -39,26 +39,6 @@ SLIPS: dict[str, tuple[list[str], list[str]]] = {
         ],
         ["your line 2, `s = X.T @ q`", "`q` has shape", "needs the k twice"],
     ),
-    "trailing comma": (
-        [SOFTMAX.format("return e / e.sum(-1, keepdims=True),"), "check(softmax)"],
-        ["a list or tuple of 1, expected an array", "A comma at the end"],
-    ),
-    "print for return": (
-        [
-            SOFTMAX.format("print((e / e.sum(-1, keepdims=True)).size)"),
-            "check(softmax)",
-        ],
-        ["nothing (None), expected an array", "unless it ends with a return"],
-    ),
-    "half precision inside": (
-        [
-            SOFTMAX.format(
-                "e = e.astype('float16')\n    return e / e.sum(-1, keepdims=True)"
-            ),
-            "check(softmax)",
-        ],
-        ["Yours are float16, not float64", "half precision"],
-    ),
     "input changed in place": (
         [
             "def softmax(scores):\n    scores -= scores.max(-1, keepdims=True)\n"
@@ -89,10 +69,6 @@ SLIPS: dict[str, tuple[list[str], list[str]]] = {
             "If softmx is your answer: it has to be called softmax",
         ],
     ),
-    "stub alone": (
-        [STUB.format("attend(q, X)"), "check(attend)"],
-        ["Not implemented yet. Replace the line that raises NotImplementedError.\n"],
-    ),
     "cell that does not compile": (
         [
             SOFTMAX.format("return e / e.sum(-1, keepdims=True)"),
@@ -103,14 +79,6 @@ SLIPS: dict[str, tuple[list[str], list[str]]] = {
             "The last cell that defines softmax did not run: SyntaxError in its line 3",
             "nothing is judged",
         ],
-    ),
-    "cell that stops before its definition": (
-        [
-            SOFTMAX.format("return e / e.sum(-1, keepdims=True)"),
-            "import nunpy\n" + SOFTMAX.format("return e / e.sum()"),
-            "check(softmax)",
-        ],
-        ["stopped with an error before the definition"],
     ),
     "cell mended again": (
         [
@@ -128,25 +96,6 @@ SLIPS: dict[str, tuple[list[str], list[str]]] = {
         ],
         ["interrupted in your line 3, `raise KeyboardInterrupt", "never becomes false"],
     ),
-    "a float for a size": (
-        [
-            "def split_heads(x, num_heads):\n    B, N, E = x.shape\n"
-            "    return x.reshape(B, N, num_heads, E / num_heads).swapaxes(1, 2)",
-            "check(split_heads)",
-        ],
-        ["your line 3", "/ gives a float"],
-    ),
-    "a typo in a name": (
-        ["def softmax(scores):\n    return np.exp(score)", "check(softmax)"],
-        ["name 'score' is not defined", "a typo"],
-    ),
-    "a dictionary for two results": (
-        [
-            "def attend(q, X):\n    return {'output': q, 'weights': X[:, 0]}",
-            "check(attend)",
-        ],
-        ["a dictionary, expected a list or tuple of 2"],
-    ),
     "results in the other order": (
         [
             "def attend(q, X):\n    s = X @ q / np.sqrt(len(q))\n"
@@ -162,7 +111,6 @@ SLIPS: dict[str, tuple[list[str], list[str]]] = {
         ["softmax = lambda scores: scores", "check(softmax)"],
         ["keep the name that the stub has"],
     ),
-    "the name in quotes": (["1", "check('softmax')"], ["not <class 'str'>"]),
 }
 
 
@@ -196,12 +144,4 @@ def _text(outputs):
 def test_slip_is_told_as_a_tutor_would(said, slip):
     for words in SLIPS[slip][1]:
         assert words in said[slip], said[slip]
-
-
-@pytest.mark.parametrize("slip", SLIPS)
-def test_nothing_of_ours_is_shown(said, slip):
     assert not re.search(r"autograder/|solutions/|result \d\.\d|Traceback", said[slip])
-
-
-def test_equal_errors_are_told_once(said):
-    assert said["keepdim for keepdims"].count("unexpected keyword") == 1

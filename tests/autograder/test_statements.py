@@ -10,34 +10,18 @@ import pytest
 from autograder.statements import names_bound
 
 FORMS = [
-    "def f():\n    def one(t): return t\n    return one(two)",
-    "def f():\n    class one: pass\n    return one()",
-    "def f():\n    import one.part\n    return one.x",
-    "def f():\n    from m import one, two as three\n    return one, two, three",
-    "def f():\n    one = 1\n    return one, two",
-    "def f(x):\n    for one in x: print(one)\n    return [two for two in x]",
-    "def f():\n    with x as one: return one",
-    "def f():\n    try: pass\n    except E as one: raise one",
-    "def f():\n    return (one := 1) + one",
-    "def f(x):\n    return [one := y for y in x], one",
-    "def f(one, *two, three=four, **five): return one, two, three, five",
-    "f = lambda one: one + two",
-    "def f():\n    one = 1\n    def g(): return one\n    return g",
-    "def f(x):\n    match x:\n        case [one, *two]: return one, two\n"
-    "        case {'a': three, **four}: return three, four, five",
-    "def f():\n    global one\n    one = 1\n    return one",
-    "def f():\n    one = 1\n    def g():\n        nonlocal one\n        one = 2\n"
-    "    return one",
-    "def f():\n    one = 1\n    def g():\n        global one\n        return one\n"
-    "    return g",
-    "class A:\n    def one(self): return 1\n    def g(self): return one",
-    "class A(B, metaclass=C):\n    one = 1\n    two = one",
-    "class A:\n    one = 1\n    two = [one for _ in three]",
-    "async def f():\n    async def one(): pass\n    await one()",
-    "def f():\n    def g(): return one()\n    def one(): return 1\n    return g()",
-    "@one\ndef f(x: two) -> three: return f",
-    "def f():\n    one: int\n    return lambda: one",
+    "import one.part\nfrom m import two, three as four",
+    "one = two.three = 1\n(four, *five), six[0] = x",
+    "one: int\ntwo += 1",
+    "for one in x: print(two)",
+    "with x as one: pass",
+    "try: pass\nexcept E as one: raise one",
+    "print((one := 1) + two)",
     "print({one: two for one, two in three if one > four})",
+    "match x:\n    case [one, *two]: pass\n    case {'a': three, **four}: pass",
+    "@one\ndef f(x: two) -> three:\n    four = 1\n    def g(): return five",
+    "class A(B, metaclass=C):\n    one = 1\n    def two(self): return one",
+    "async def f(): await one()\ng = lambda two: two + three",
 ]
 
 

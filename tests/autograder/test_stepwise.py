@@ -79,13 +79,6 @@ def test_what_a_cell_defines(shell, capsys, source, names):
     assert capsys.readouterr().out == ""
 
 
-def test_a_function_that_was_only_defined_has_its_source(shell):
-    import inspect
-
-    stepwise.define("def f(x):\n    return x + 1")
-    assert "return x + 1" in inspect.getsource(shell.user_ns["f"])
-
-
 @pytest.mark.parametrize(
     ("traceback", "line"),
     [

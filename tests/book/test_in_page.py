@@ -227,7 +227,7 @@ def test_an_earlier_verdict_fades_when_the_code_changes(page: Page):
     expect(region(page, "softmax")).not_to_have_class(re.compile("is-old"))
 
 
-def test_a_right_answer_pays_and_leads_to_the_next_exercise(page: Page):
+def test_a_right_answer_pays_and_leads_to_what_follows(page: Page):
     found = check(page, "softmax", inspect.getsource(right.softmax))
     assert (found["score"], found["maxScore"]) == ("7", "7")
     assert "mistake" not in found
@@ -238,8 +238,12 @@ def test_a_right_answer_pays_and_leads_to_the_next_exercise(page: Page):
     dates = paid.locator(".in-page-model strong")
     expect(dates).to_have_count(3)
     assert all(re.fullmatch(r"\d{4}-\d\d-\d\d", d) for d in dates.all_inner_texts())
-    output(page, "softmax").get_by_role("link", name="Next: ").click()
+    end = output(page, "softmax").locator(".in-page-end")
+    end.get_by_role("link", name="Next exercise: ").click()
     expect(editor(page, "break_softmax")).to_be_focused()
+    end.get_by_role("button", name="Read on").click()
+    reached = page.evaluate("document.activeElement.textContent")
+    assert reached.startswith("How do you know that a softmax is right?")
 
 
 def test_what_was_solved_stays_solved(page: Page, context, address):
@@ -319,10 +323,11 @@ def test_the_ladder_goes_up_beside_the_verdict(page: Page):
     rungs = place.locator(".in-page-ladder > li")
     written = place.locator(".in-page-hints > li").count() or 1
     for count in range(1, written + 3):
-        press(page, "softmax", "Stuck?")
+        button = {1: "Stuck?", written + 2: "Show the solution"}
+        press(page, "softmax", button.get(count, "Still stuck?"))
         expect(rungs).to_have_count(count)
     expect(output(page, "softmax")).to_contain_text(known.hint.split(",")[0])
-    expect(place.get_by_role("button", name="Stuck?")).to_have_count(0)
+    expect(place.locator(".in-page-stuck")).to_be_hidden()
     expect(rungs.last.locator("ins")).not_to_have_count(0)
     expect(rungs.last).to_contain_text("The first two weights of the prediction")
     place.get_by_role("button", name="Put it below my code").click()

@@ -115,7 +115,9 @@ def test_what_continues_to_the_right_fades_out_until_it_is_moved(
     ):
         if f"/{name}." not in phone.url:
             phone.goto(f"{site}chapters/{name}.html", wait_until="load")
-        wide = "all => all.findIndex((e) => e.scrollWidth > e.clientWidth + 20)"
+        # Folded code has a width too, but nothing that moves with it.
+        wide = """all => all.findIndex(
+          (e) => e.checkVisibility() && e.scrollWidth > e.clientWidth + 20)"""
         box = phone.locator(selector)
         box = box.nth(max(box.evaluate_all(wide), 0))
         box.scroll_into_view_if_needed()

@@ -27,11 +27,14 @@ def page(readers_browser: Browser, site: str) -> Page:
 
 
 def start(page: Page) -> None:
-    page.get_by_role("button", name="Start: six cards").click()
+    page.get_by_role("button", name="Start").click()
 
 
-def answer(page: Page, miss: bool = False) -> str:
-    """Solve the card on the board, after a wrong choice if there is to be one."""
+def answer(page: Page, miss: bool = False) -> dict:
+    """Solve the card on the board, after a wrong choice if there is to be one.
+
+    Returns what the card was made of.
+    """
     page.wait_for_selector(".practice-ask")
     card = page.evaluate(CARD, CHAPTER)
     board = page.locator(".practice-board")
@@ -52,7 +55,7 @@ def answer(page: Page, miss: bool = False) -> str:
         options.nth(shown.index(card["options"][0])).click()
     page.wait_for_selector(".practice-says")
     board.get_by_role("button", name="Next").click()
-    return card["id"]
+    return card
 
 
 def kept(page: Page) -> dict:
@@ -62,8 +65,8 @@ def kept(page: Page) -> dict:
 def test_a_round_is_six_cards_and_what_was_missed_comes_first_again(page: Page):
     start(page)
     today = page.evaluate("Math.floor(Date.now() / 86400000)")
-    missed = answer(page, miss=True)
-    known = [answer(page) for _ in range(5)]
+    missed = answer(page, miss=True)["id"]
+    known = [answer(page)["id"] for _ in range(5)]
     assert "5 of 6" in page.locator(".practice-message").inner_text()
     assert kept(page)["cards"] == {
         missed: [0, today + 1],
@@ -78,7 +81,7 @@ def test_a_card_that_is_known_again_waits_longer(page: Page):
         [KEY, CHAPTER],
     )
     start(page)
-    first = answer(page)
+    first = answer(page)["id"]
     page.evaluate(
         """([key, id]) => { const kept = JSON.parse(localStorage.getItem(key));
           kept.cards = { [id]: [2, 0] };
@@ -87,7 +90,7 @@ def test_a_card_that_is_known_again_waits_longer(page: Page):
     )
     page.reload()
     start(page)
-    assert answer(page) == first  # what is due comes before what is new
+    assert answer(page)["id"] == first  # what is due comes before what is new
     today = page.evaluate("Math.floor(Date.now() / 86400000)")
     assert kept(page)["cards"][first] == [3, today + 7]
 
@@ -104,3 +107,22 @@ def test_the_page_for_practice_has_cards_of_opened_chapters_alone(
         start(page)
         answer(page)
         assert page.evaluate("Object.keys(Practice.chapters)") == [CHAPTER]
+
+
+def test_a_card_with_code_comes_once_its_exercise_is_solved(page: Page):
+    start(page)
+    assert {answer(page)["kind"] for _ in range(6)} <= {"predict", "which"}
+    board = page.locator(".practice-board")
+    name = board.get_by_role("link").inner_text()
+    solved = f"""localStorage.setItem("attention-from-scratch/{name}/1",
+      JSON.stringify({{ code: "1", best: "1" }}))"""
+    page.evaluate(solved)
+    board.get_by_role("button", name="More cards").click()
+    cards = [answer(page) for _ in range(6)]
+    with_code = [
+        c["exercise"] for c in cards if c["kind"] in ("line", "order", "shape")
+    ]
+    assert set(with_code) == {name}
+    board.get_by_role("button", name="I have solved them in a notebook").click()
+    assert {answer(page)["kind"] for _ in range(6)} & {"line", "order", "shape"}
+    assert board.get_by_role("link").count() == 0

@@ -163,6 +163,7 @@ def run(browser: Browser, site: str, html: Path) -> Iterator[Page]:
         )
         for name, code in work.items()
     }
+    entries["attention-from-scratch/merge_heads/older"] = json.dumps({"code": "1"})
     with browser.new_context(accept_downloads=True) as context:
         page = opened(context.new_page(), site)
         keep = "all => Object.entries(all).forEach(one => localStorage.setItem(...one))"
@@ -182,10 +183,12 @@ def test_own_functions_that_pass_run_in_the_model(run: Page, data: dict):
     tags = run.locator("#yours-blocks .yours-tag").all_inner_texts()
     yours = [b for b, tag in zip(data["blocks"], tags, strict=True) if tag == "yours"]
     assert yours == ["causal_mask", "masked_softmax"]
-    row = run.locator("#yours-blocks li").nth(
-        data["blocks"].index("scaled_dot_product_attention")
-    )
-    expect(row).to_contain_text("Yours does not pass here")
+    for block, why in (
+        ("scaled_dot_product_attention", "Yours does not pass here"),
+        ("merge_heads", "Yours is to an earlier version"),
+    ):
+        row = run.locator("#yours-blocks li").nth(data["blocks"].index(block))
+        expect(row).to_contain_text(why)
 
 
 def test_the_file_to_take_home_runs(run: Page, tmp_path: Path):

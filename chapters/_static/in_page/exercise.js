@@ -78,7 +78,8 @@ globalThis.InPage ??= {};
     async stuck() {
       if (await this.#add(this.#rungs[0])) {
         this.#rungs.shift();
-        this.buttons.stuck.textContent = "Still stuck?";
+        this.#nameStuck(this.#hasSolution && this.#rungs.length === 1
+          ? "Show the solution" : "Still stuck?");
         this.buttons.stuck.hidden = !this.#rungs.length;
       }
     }
@@ -101,8 +102,17 @@ globalThis.InPage ??= {};
     #climbDown() {
       this.ladder.replaceChildren();
       this.#rungs = this.#ladder();
-      this.buttons.stuck.textContent = "Stuck?";
+      this.#nameStuck("Stuck?");
       this.buttons.stuck.hidden = false;
+    }
+
+    #nameStuck(words) {
+      this.buttons.stuck.textContent = words;
+      this.buttons.stuck.setAttribute("aria-label", `${words}: ${this.name}`);
+    }
+
+    get #hasSolution() {
+      return document.getElementById(`solution-${this.name}`) !== null;
     }
 
     restore() {
@@ -187,6 +197,7 @@ globalThis.InPage ??= {};
       const back = this.button("restore", "Put the solved version back");
       back.hidden = true;
       const stuck = this.button("stuck", "Stuck?");
+      stuck.className = "in-page-stuck";
       const parts = [check, key, stop, back, stuck, this.#menu()];
       const bar = element("div", { class: "in-page-buttons", role: "group" }, ...parts);
       bar.setAttribute("aria-label", this.name);
@@ -255,7 +266,7 @@ globalThis.InPage ??= {};
         rungs.push(() => this.#readAgain());
       }
       rungs.push(() => this.#example());
-      if (document.getElementById(`solution-${this.name}`)) {
+      if (this.#hasSolution) {
         rungs.push(() => this.#solution());
       }
       return rungs;
@@ -336,24 +347,35 @@ globalThis.InPage ??= {};
       super.tell(words);
     }
 
-    /** Where to go from here, below what a right answer is good for. */
+    /** Where to go from here, below what a right answer is good for: to what follows in
+        the page, so that nobody jumps over what the next exercise needs. */
     async #celebrate() {
       const verdict = this.output.querySelector(".attention-verdict");
       const next = InPage.next(this);
       const end = element("p", { class: "in-page-end" });
       if (next) {
-        const link = element("a", { href: `#${next.id}`, class: "in-page-next" });
-        link.textContent = `Next: ${next.title} →`;
+        const below = InPage.below(this);
+        const isText = below && below !== next.region;
+        const link = element("a", { href: `#${next.id}`, class: isText ? "" : "in-page-next" });
+        link.textContent = `Next exercise: ${next.title} →`;
         link.addEventListener("click", (event) => {
           event.preventDefault(); // it would take the focus away again
           history.pushState(null, "", link.href);
           next.go();
         });
-        end.append(link);
+        const read = () => {
+          below.tabIndex = -1;
+          below.focus({ preventScroll: true });
+          below.scrollIntoView();
+        };
+        end.append(
+          isText ? element("button", { class: "in-page-next", click: read }, "Read on ↓") : "",
+          link,
+        );
       } else {
         end.append(...InPage.theEnd());
       }
-      if (document.getElementById(`solution-${this.name}`)) {
+      if (this.#hasSolution) {
         const compare = element("button", {}, "Compare with the solution");
         compare.addEventListener("click", () => {
           compare.remove();

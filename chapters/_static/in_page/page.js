@@ -70,6 +70,13 @@ globalThis.InPage ??= {};
     return order.find((other) => other !== exercise && !other.solved);
   };
 
+  /** What a reader meets below a card: a paragraph, a heading or the next card. */
+  InPage.below = ({ region }) =>
+    [...document.querySelectorAll("article :is(h2, h3, h4, p, .in-page[data-exercise])")].find(
+      (other) => region.compareDocumentPosition(other) === Node.DOCUMENT_POSITION_FOLLOWING
+        && other.checkVisibility(),
+    );
+
   /** What stands below the last exercise that was open. */
   InPage.theEnd = () => {
     const number = document.querySelector("h1 .section-number")?.textContent.trim();

@@ -28,6 +28,10 @@ globalThis.InPage ??= {};
     return { code, best: best ?? (isSolved ? code : undefined) };
   }
 
+  /** Whether an answer had all points, to whichever version of the exercise. */
+  const wasSolved = (name) =>
+    Kept.names(key(name, "")).some((entry) => read(Kept.recall(entry) ?? {}).best !== undefined);
+
   const keep = (name, version, entry) => Kept.keep(key(name, version), entry);
 
   /** Forget the work on an exercise, of all versions. */
@@ -53,5 +57,5 @@ globalThis.InPage ??= {};
     });
   }
 
-  InPage.work = { recall, keep, forget, rememberRun, ranBefore, watch };
+  InPage.work = { recall, wasSolved, keep, forget, rememberRun, ranBefore, watch };
 }

@@ -69,6 +69,12 @@
       return found;
     }
 
+    /** Whether all that is kept answers an exercise that has changed since. */
+    function isOutdated(name) {
+      const { version } = exercises.get(name) ?? {};
+      return Boolean(version && InPage.work.recall(name, version)?.old);
+    }
+
     function show() {
       showBlocks();
       showStairs();
@@ -85,6 +91,8 @@
         );
         if (refused.has(block)) {
           item.append(element("small", {}, `Yours does not pass here: ${refused.get(block)}`));
+        } else if (isOutdated(block)) {
+          item.append(element("small", {}, "Yours is to an earlier version: check it again."));
         }
         return item;
       });

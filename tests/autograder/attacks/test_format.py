@@ -7,7 +7,12 @@ import json
 import os
 
 import pytest
+from nbformat import NotebookNode
+from nbformat.v4 import new_markdown_cell
 
+from autograder.submissions.cells import as_handed_in
+from autograder.submissions.completed import answers_by_hand, completed
+from autograder.submissions.written import written_in
 from classroom.forgeries import WRONG
 from classroom.submissions import submission
 from tests.autograder.attacks.conftest import about, printed
@@ -289,6 +294,19 @@ def test_the_neighbours_of_broken_files_have_all_their_points(graded, everything
 @pytest.mark.parametrize("student", HALF)
 def test_half_characters_do_no_harm(graded, student):
     assert graded.reports[student]["score"] == graded.reports["honest"]["score"]
+
+
+def test_half_characters_in_a_picture_do_no_harm(master, topic):
+    """A question of the instructor's is digested with the pictures in its answer."""
+    entry = {"grade_id": "why", "grade": True, "solution": True, "points": 1}
+    asking = copy.deepcopy(master)
+    asking.cells.append(new_markdown_cell("Why?", metadata={"nbgrader": entry}))
+    data = submission(asking, {"why": "So."})
+    data["cells"][-1]["attachments"] = {"a.png": {"image/png": "\ud800"}}
+    handed_in = as_handed_in(asking, written_in(data), topic.exercises)
+    runs = [NotebookNode(outputs=[]) for _ in handed_in.cells]
+    digests = answers_by_hand(completed(handed_in, runs), topic.exercises)
+    assert digests.keys() == {"why"}
 
 
 def test_46_names_of_any_script_are_graded(graded):

@@ -81,9 +81,9 @@ def test_canvas_matches_students_and_the_assignment(tables):
 @pytest.mark.parametrize(
     ("maximum", "grade", "said"),
     [
-        ("50.00", "25", "takes another maximum than"),
-        ("100,00", "50", "takes another maximum than"),
-        ("Scale: fair", "5", "says 'Scale: fair' where the maximum grade belongs"),
+        ("50.00", "25", "maximum grade '50.00', and marks are out of 10"),
+        ("100,00", "50", "maximum grade '100,00'"),
+        ("Scale: fair", "5", "maximum grade 'Scale: fair'"),
         ("", "5", ""),
     ],
 )

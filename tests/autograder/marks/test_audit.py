@@ -87,6 +87,22 @@ def test_marks_by_hand_are_found_by_the_next_run(course, book, log, capsys):
     assert len(entries(course)) == known + 1  # once
 
 
+def test_an_excuse_and_its_end_are_found(course, book, log):
+    book.write([("one", report(1), None), ("two", report(1), None)])
+    table = course / "deadlines.csv"
+    table.write_text(f"student,chapter,due\none,{TOPIC},excused\n")
+    known = len(entries(course))
+    for _ in range(2):  # each is told once
+        log.find(book.read())
+    table.write_text(f"student,chapter,due\none,{TOPIC},2026-11-12\n")
+    log.find(book.read())
+    total = len(EXERCISES)
+    assert [tuple(e.values())[2:] for e in entries(course)[known:]] == [
+        ("one", "mark", total, None, "excused"),
+        ("one", "mark", None, total, "no longer excused"),
+    ]
+
+
 def test_log_that_begins_late_says_so(course, book, log):
     settings = settings_of(course)
     with ChapterMarks(settings.gradebook, settings.course_id, TOPIC) as unlogged:

@@ -7,7 +7,6 @@ that the judge's reports list.
 from __future__ import annotations
 
 import io
-import json
 import shutil
 
 import pytest
@@ -15,7 +14,7 @@ from nbgrader.api import Gradebook
 
 from autograder.__main__ import main
 from autograder.exercise import load_topic
-from autograder.marks.rules import Rule, credited, keep_rules
+from autograder.marks.rules import Rule, credited, keep_rules, read_rules
 from autograder.reasons import Reason
 from classroom.submissions import cell_source, hand_in, submission
 from tests.autograder.conftest import TOPIC
@@ -86,15 +85,6 @@ def marks(course):
         return {s.student.id: s.score - s.late_submission_penalty for s in found}
 
 
-def report(course, student):
-    return json.loads((course / "reports" / TOPIC / f"{student}.json").read_text())
-
-
-def exercise(course, student, name):
-    found = report(course, student)["exercises"]
-    return next(e for e in found if e["name"] == name)
-
-
 def regrade(course, *words):
     return main(["regrade", TOPIC, "--course", str(course), *words])
 
@@ -122,11 +112,12 @@ def test_list_is_shown_first_and_nothing_is_done_without_a_yes(
 
 
 def test_forgiven_case_gives_its_points_to_who_failed_it_and_tried(course, capsys):
-    before, judged = marks(course), report(course, "in_place")
+    before, path = marks(course), course / "reports" / TOPIC / "in_place.json"
+    judged = path.read_bytes()
     words = ["--case", UNCHANGED, "--forgiven", "--why", "the task did not say so"]
     assert regrade(course, *words, "--exercise", "softmax", "--yes") == 0
     after = marks(course)
-    assert report(course, "in_place") == judged
+    assert path.read_bytes() == judged
     gained = {s: after[s] - before[s] for s in after if after[s] != before[s]}
     assert gained == {"in_place": 1, "both": 1, "late": 0.5}
     with Gradebook(f"sqlite:///{course / 'gradebook.db'}") as book:
@@ -137,22 +128,20 @@ def test_forgiven_case_gives_its_points_to_who_failed_it_and_tried(course, capsy
     assert "the task did not say so" in comment
 
 
-def test_mistake_gives_back_points_up_to_all_that_it_cost(course):
+def test_mistake_gives_back_points_up_to_all_that_it_cost(course, capsys):
     before = marks(course)
     words = ["--mistake", "weights first", "--yes"]
     assert regrade(course, *words, "--points", "1.5") == 0
     assert marks(course)["first"] - before["first"] == 1.5
     # The second rule about a cause replaces the first one.
     assert regrade(course, *words, "--points", "900") == 0
-    lost = sum(
-        case["points"]
-        for case in exercise(course, "first", "attend")["cases"]
-        if not case["passed"]
-    )
     after = marks(course)
-    assert after["first"] - before["first"] == lost
     assert after["first"] == FULL
-    assert after["both"] - before["both"] == lost
+    assert after["both"] - before["both"] == FULL - before["first"]
+    # A third one gives nobody anything, and is not asked about.
+    assert regrade(course, *words[:2], "--forgiven") == 0
+    assert "nobody gains by it" in capsys.readouterr().out
+    assert len(read_rules(course, TOPIC)) == 2
 
 
 def test_rule_holds_for_later_runs_and_later_submissions(
@@ -203,14 +192,9 @@ def test_undo_gives_everybody_the_marks_from_before(course, capsys):
         (["--case", "the scores are unchanged", "--forgiven"], UNCHANGED),
         (["--case", UNCHANGED], "say how many points"),
         (["--points", "2"], "say for what"),
-        (["--undo", "7"], "no rule 7 that holds; there are none"),
         (
             ["--case", "query and inputs are unchanged", "--forgiven"],
             "--exercise alignment_scores or --exercise attend",
-        ),
-        (
-            ["--case", UNCHANGED, "--forgiven", "--exercise", "softmx"],
-            "softmx has no case",
         ),
     ],
 )
@@ -219,13 +203,6 @@ def test_what_does_not_exist_is_one_line_with_close_names(course, capsys, words,
     (line,) = capsys.readouterr().err.splitlines()
     assert said in line
     assert not (course / "regrades").exists()
-
-
-def test_points_that_are_none_are_refused(course, capsys):
-    for points in ("0", "-1", "nan"):
-        with pytest.raises(SystemExit, match="2"):
-            regrade(course, "--case", UNCHANGED, "--points", points)
-        assert "is not a number above 0" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("text", ["{", '[{"number": 1}]'])

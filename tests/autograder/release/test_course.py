@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import json
 import resource
-import shutil
 
 import pytest
 
 from autograder.__main__ import main
-from autograder.release import course as making
-from autograder.release.stubs import BrokenChapter
 from tests.autograder.conftest import TOPIC
 
 NOTEBOOK, KEY = f"{TOPIC}/{TOPIC}.ipynb", f"{TOPIC}/{TOPIC}.key"
@@ -56,36 +53,6 @@ def test_a_source_that_is_no_notebook_is_one_line(course, text, capsys):
     said = capsys.readouterr().err
     assert f"{path} is no notebook" in said
     assert said.count("\n") == 1
-
-
-def test_a_release_comes_back_though_there_is_no_room_for_a_copy(course, monkeypatch):
-    """The disk is full, and then the command is killed while it makes the release."""
-    before = files_of(course)
-
-    def full(*_, **__):
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(shutil, "copytree", full)
-    folder = course / "release" / TOPIC
-    with pytest.raises(BrokenChapter), making._kept_if_it_fails(folder):
-        (folder / "half").parent.mkdir(exist_ok=True)
-        (folder / "half").write_text("")
-        raise BrokenChapter
-    assert files_of(course) == before
-    folder.rename(folder.with_name(f".{TOPIC}.before"))  # what a killed command leaves
-    folder.mkdir()
-    with pytest.raises(BrokenChapter), making._kept_if_it_fails(folder):
-        raise BrokenChapter
-    assert files_of(course) == before
-
-
-def test_a_folder_that_nbgrader_cannot_search_is_refused_before_it_is_made(
-    tmp_path, capsys
-):
-    folder = tmp_path / "Attention [2026]"
-    assert main(["course", str(folder), TOPIC]) != 0
-    assert "has a square bracket in its path" in capsys.readouterr().err
-    assert not folder.exists()
 
 
 def test_other_names_for_the_folders_of_a_course_are_refused_everywhere(course, capsys):

@@ -31,13 +31,6 @@ def test_where_the_right_option_is_written_does_not_matter():
     assert all(other == first for other in others)
 
 
-def test_a_choice_and_its_explanation_may_go_over_several_lines():
-    long = "- [ ] One\n  choice.\n\n  One reason.\n\n  $$\n  x\n  $$\n"
-    (question,) = read_quiz(f"What?\n\n{OPTIONS}{long}".splitlines())
-    assert question.options[-1].text == "One\nchoice."
-    assert question.options[-1].explanation == "One reason.\n\n$$\nx\n$$"
-
-
 @pytest.mark.parametrize(
     ("quiz", "reason"),
     [
@@ -45,7 +38,6 @@ def test_a_choice_and_its_explanation_may_go_over_several_lines():
         ("What?", "three|3 options"),
         (f"{OPTIONS}", "without a question before"),
         ("What?\n\n" + OPTIONS.replace("[x]", "[ ]"), "exactly one right"),
-        ("What?\n\n" + OPTIONS.replace("[ ]", "[x]"), "exactly one right"),
         ("What?\n\n" + OPTION.format("x", 1, 1), "3 options"),
         (f"What?\n\n{OPTIONS}- [ ] Choice 4.\n", "Choice 4.' has no explanation"),
     ],

@@ -124,7 +124,11 @@ def test_making_a_course_again_keeps_what_an_instructor_changed(course):
     settings = course / "nbgrader_config.py"
     source.write_text(source.read_text().replace("Attention", "ATTENTION"))
     settings.write_text(settings.read_text() + "\n# mine\n")
+    release = course / "release"  # a killed command left it half made
+    (release / TOPIC).rename(release / f".{TOPIC}.before")
+    (release / TOPIC).mkdir()
     make_course(course, [TOPIC])
+    assert [path.name for path in release.iterdir()] == [TOPIC]
     assert "ATTENTION" in source.read_text()
     assert "# mine" in settings.read_text()
     released = (course / "release" / TOPIC / f"{TOPIC}.ipynb").read_text()

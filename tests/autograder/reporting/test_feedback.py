@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import getpass
+import html
 import json
 import re
 import shutil
-from concurrent.futures import ThreadPoolExecutor
 from multiprocessing import active_children
 from unittest.mock import patch
 
@@ -17,13 +17,12 @@ from autograder.__main__ import main
 from autograder.errors import GraderFault
 from autograder.exercise import load_topic
 from autograder.reporting import feedback, feedback_page
-from autograder.reporting.feedback import make_feedback, page_of
-from autograder.reporting.feedback_page import PageMaker
+from autograder.reporting.feedback import make_feedback
+from autograder.reporting.feedback_page import PageMaker, page_of
 from autograder.sandbox.limits import Limits
 from classroom.submissions import cell_source, hand_in, submission
 from tests.autograder.conftest import TOPIC, code_cell
 from tests.autograder.grading.test_grade import nbgrader
-from tools.chromium import headless_chromium
 
 pytestmark = pytest.mark.usefixtures("needs_sandbox")
 LIMITS = Limits(cell_seconds=5, submission_seconds=30)
@@ -97,12 +96,7 @@ def test_pages_are_new_after_a_mark_by_hand_and_only_then(exchanged, capsys):
     page = fetched(course, student)
     assert "1.25" in page
     assert "Well tried" in page
-
-
-def test_questions_have_the_names_of_their_exercises(exchanged):
-    assert main(["feedback", TOPIC, "--course", str(exchanged[0])]) == 0
-    page = page_of(exchanged[0], ME, TOPIC).read_text()
-    assert "Test cell" not in page
+    assert "Test cell" not in page  # questions have the names of their exercises
     assert "Student's answer" not in page
     for name in load_topic(TOPIC).exercises:
         assert f'<a href="#check-{name}">{name}</a>' in page
@@ -137,6 +131,20 @@ def test_several_processes_make_the_pages_that_one_makes(several):
     assert together.made == sorted(alone)
     assert pages_in(several) == alone
     assert make_feedback(TOPIC, several, jobs=2).kept == sorted(alone)
+
+
+def test_who_is_excused_gets_no_page_back_not_even_an_old_one(several):
+    place = {"system": "canvas", "place": "x_1_2_x.ipynb", "upload": 0, "late": False}
+    (several / "collected").mkdir()
+    ids = several / "collected" / f"{TOPIC}.json"
+    ids.write_text(json.dumps({"by mail": place}))
+    command = ["feedback", TOPIC, "--course", str(several), "--jobs", "1"]
+    archive = several / "feedback" / f"{TOPIC}_canvas.zip"
+    for line, pages in (("", 3), (f"by mail,{TOPIC},excused\n", 2), ("", 3)):
+        (several / "deadlines.csv").write_text(f"student,chapter,due\n{line}")
+        assert main(command) == 0
+        assert len(pages_in(several)) == pages
+        assert archive.exists() == (pages == 3)
 
 
 class Endless(PageMaker):
@@ -193,53 +201,30 @@ def test_process_that_is_ended_from_outside_is_one_line_and_the_rest_is_made_lat
     assert len(make_feedback(TOPIC, several, jobs=1).made) == 3
 
 
-def test_nothing_graded_is_one_line(released_course, capsys):
-    assert main(["feedback", TOPIC, "--course", str(released_course)]) == 2
-    (line,) = capsys.readouterr().err.splitlines()
-    assert "nobody was graded" in line
-
-
 def test_notes_are_on_the_page_at_its_head_and_are_text(
-    grade, released_course, right, tmp_path, needs_chromium
+    grade, released_course, right, tmp_path
 ):
     """Names and errors in notes are the student's own, and may be meant to do harm."""
     course = tmp_path / "course"
     shutil.copytree(released_course, course)
     path = course / "release" / TOPIC / f"{TOPIC}.ipynb"
     data = submission(json.loads(path.read_text()), right)
-    harm = "</div>\n\n<b id=harm>x</b> $x^2$ `y` *z* \\u202e\\x1b[1m" + "w" * 500
-    data["cells"].insert(
-        1, code_cell(f"raise ValueError({harm!r})".replace("\\\\", "\\"))
-    )
+    harm = "</div>\n\n<b id=harm>x</b> $x^2$ `y` *z* \u202e\x1b[1m"
+    data["cells"].insert(1, code_cell(f"raise ValueError({harm!r})"))
     hand_in(course, TOPIC, {"ada": data})
     (course / "submitted" / "ada" / TOPIC / f"{TOPIC}.ipynb").rename(
         course / "submitted" / "ada" / TOPIC / "my work.ipynb"
     )
     grade(TOPIC, course, limits=LIMITS)
-    page = page_of(course, "ada", TOPIC)
-
-    def seen():
-        with headless_chromium() as browser:
-            tab = browser.new_page(viewport={"width": 360, "height": 800})
-            tab.route("http*://**", lambda route: route.abort())  # MathJax
-            tab.goto(page.as_uri(), wait_until="domcontentloaded")
-            notes = tab.locator("#notebook .cell").first.locator("li")
-            wide = "document.documentElement.scrollWidth"
-            return (
-                notes.all_inner_texts(),
-                tab.locator("#harm").count(),
-                tab.evaluate(wide),
-            )
-
     make_feedback(TOPIC, course)
-    with ThreadPoolExecutor(1) as thread:  # Playwright keeps the thread it runs in
-        notes, harmful, width = thread.submit(seen).result()
-    (stopped,) = [note for note in notes if "stopped" in note]
+    page = page_of(course, "ada", TOPIC).read_text()
+    first = page[page.index('id="notebook"') :].partition("</ul>")[0]
+    notes = [re.sub("<.*?>", "", note) for note in re.findall("<li>.*?</li>", first)]
+    (stopped,) = [html.unescape(note) for note in notes if "stopped" in note]
     assert "</div> <b id=harm>x</b> $x^2$ `y` *z*" in stopped
     assert not any(character in stopped for character in "\u202e\x1b")
     assert any("named my work.ipynb" in note for note in notes)
-    assert harmful == 0
-    assert width <= 360
+    assert "<b id=harm>" not in first
 
 
 def test_a_page_that_cannot_be_made_has_its_reason(several, capsys):
