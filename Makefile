@@ -44,12 +44,13 @@ book: _build/html/.built
 
 # Sphinx would not read a page with a warning again, nor write the pages again for a new
 # style sheet. So a failed build, and a new style, forget what was read; what was
-# executed stays in the cache.
-_build/html/.built: $(INSTALLED) $(SOURCES) _build/.sources _build/.style
+# executed stays in the cache. With BOOK_PAGE=masking, of all pages that were built
+# before, that one alone is executed and read again, and the book is not up to date.
+_build/html/.built: $(INSTALLED) $(SOURCES) _build/.sources $(if $(BOOK_PAGE),,_build/.style)
 	@touch _build/.book-began
 	@$(BIN)/jupyter-book build . --warningiserror --keep-going --nitpick --quiet \
-		|| { rm -rf _build/.doctrees; exit 1; }
-	@mv _build/.book-began $@
+		|| { rm -rf _build/.doctrees$(BOOK_PAGE:%=/chapters/%.doctree); exit 1; }
+	@$(if $(BOOK_PAGE),,mv _build/.book-began $@)
 
 _build/.style: $(wildcard chapters/_static/* chapters/_static/*/*)
 	@rm -rf _build/.doctrees && mkdir -p _build && touch $@

@@ -2,18 +2,13 @@
 
 import re
 import shlex
-import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
-import yaml
 
 from autograder.__main__ import make_parser
 from autograder.book import chapter_names
 from autograder.exercise import load_topic
-from tests.small_books import settings_of_the_book
 
 ROOT = Path(__file__).resolve().parents[1]
 CHAPTERS = ROOT / "chapters"
@@ -68,29 +63,6 @@ def test_the_longer_syllabuses_have_every_chapter_once_and_in_order():
 
 def test_the_shares_of_the_marks_add_up():
     assert sum(int(share) for share in re.findall(r"\| (\d+) % \|", guide())) == 100
-
-
-def test_the_setting_for_pages_without_solutions_works(artefact: None, tmp_path: Path):
-    setting = yaml.safe_load(re.search(r"```yaml\n(.*?)```", guide(), re.S)[1])
-    config = settings_of_the_book()
-    config["sphinx"]["config"].update(setting)
-    config["sphinx"]["config"]["bibtex_bibfiles"] = []
-    (tmp_path / "_config.yml").write_text(yaml.safe_dump(config), encoding="utf-8")
-    (tmp_path / "_toc.yml").write_text("{format: jb-book, root: chapters/page}")
-    chapters = tmp_path / "chapters"
-    shutil.copytree(CHAPTERS / "_static", chapters / "_static")
-    (chapters / "page.md").write_text(
-        "# Page\n\n```{exercise} Sum\n:label: e\n\nAdd it up.\n```\n\n"
-        "```{solution} e\n:label: s\n\nThe answer is known.\n```\n"
-    )
-    build = [Path(sys.executable).parent / "jupyter-book", "build", ".", "--quiet"]
-    done = subprocess.run(
-        [*build, "--warningiserror"], cwd=tmp_path, capture_output=True, text=True
-    )
-    assert done.returncode == 0, done.stderr
-    page = tmp_path / "_build" / "html" / "chapters" / "page.html"
-    assert "Add it up" in page.read_text(encoding="utf-8")
-    assert "The answer is known" not in page.read_text(encoding="utf-8")
 
 
 def commands_in(page: Path) -> list[list[str]]:

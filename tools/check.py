@@ -3,7 +3,8 @@
 Everything that the test suite asks of each exercise and of each chapter, asked of this
 one alone, in one process: the form of its files, the reference against its oracle, the
 cases, the known mistakes, other right answers, answers that take no thought, what ships
-to students, stub against reference and, for a chapter, its built page.
+to students, stub against reference and, for a chapter, its page. Of the book, that page
+alone is built again.
 
 Nothing here names a test. A test file takes part if it is named after the topic, or if
 it goes through all topics; of the latter, the tests run whose parameters name the topic
@@ -13,6 +14,7 @@ or the exercise. Attacks and what ``make`` does not build are left to ``make tes
 from __future__ import annotations
 
 import argparse
+import os
 import re
 import subprocess
 import sys
@@ -23,7 +25,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 # How a test file obtains the exercises or the chapters that it goes through.
-THROUGH_ALL = re.compile(r"\b(topic_names|chapter_names|pages_of_the_site)\b")
+THROUGH_ALL = re.compile(r"\b(topic_names|chapter_names|pages_of_the_(site|book))\b")
 
 
 @dataclass(frozen=True)
@@ -45,7 +47,7 @@ class Subject:
 
         if not self.topic:
             return True
-        named = set(re.split(r"\W+", test.partition("[")[2]))
+        named = set(re.findall(r"\w+", test.partition("[")[2]))
         if not named & {self.topic, self.exercise}:
             return False
         if not self.exercise or self.exercise in named:
@@ -141,7 +143,7 @@ def of_file(path: Path) -> Subject:
 def has_form(files: Iterable[Path]) -> bool:
     """Whether ruff has nothing to say; it says the rest itself."""
     ruff, names = Path(sys.executable).with_name("ruff"), [str(f) for f in files]
-    checks = (["format", "--check", "--quiet"], ["check", "--quiet"])
+    checks = (["format", "--diff", "--quiet"], ["check", "--quiet"])
     ended = [subprocess.run([str(ruff), *check, *names]).returncode for check in checks]
     return not any(ended)
 
@@ -172,6 +174,7 @@ def check(subject: Subject) -> int:
     import pytest
 
     formed = has_form(subject.files)
+    os.environ["BOOK_PAGE"] = subject.topic  # what the tests have make build
     options = ["-q", "--no-header", *map(str, subject.tests)]
     tested = pytest.main(options, plugins=[OnlyFor(subject)])
     return int(tested) or (0 if formed else 1)

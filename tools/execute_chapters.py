@@ -97,10 +97,16 @@ def execute_before_reading(
 ) -> None:
     """Execute what is about to be read and is not in the cache.
 
+    With ``BOOK_PAGE`` in the environment, as ``make check`` has it, other pages stay as
+    they were read before.
+
     Raises:
         SystemExit: a cell failed; the message has a line for each chapter in which one
             did. Nothing else would stop Jupyter Book without a traceback of its own.
     """
+    if only := os.environ.get("BOOK_PAGE"):
+        known = env.all_docs.keys() - {f"chapters/{only}"}
+        docnames[:] = [name for name in docnames if name not in known]
     config = env.mystnb_config
     if config.execution_mode != "cache":
         return

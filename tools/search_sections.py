@@ -21,6 +21,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -203,15 +204,16 @@ def stems(text: str) -> Iterator[str]:
     """The words of a text as Sphinx stems them, and what is written for short."""
     words = [word.lower() for word in ENGLISH.split(text)]
     kept = [w for w in words if ENGLISH.word_filter(w) and w not in QUESTIONS]
-    yield from map(ENGLISH.stem, kept)
-    line = f" {' '.join(map(ENGLISH.stem, words))} "
+    yield from map(stemmed, kept)
+    line = f" {' '.join(map(stemmed, words))} "
     for short, phrase in PHRASES.items():
         yield from [short] * line.count(phrase)
 
 
 ENGLISH = SearchEnglish({})
+stemmed = cache(ENGLISH.stem)  # of each word of the book once
 PHRASES = {
-    ENGLISH.stem(short): f" {' '.join(map(ENGLISH.stem, phrase.split()))} "
+    stemmed(short): f" {' '.join(map(stemmed, phrase.split()))} "
     for short, phrase in SHORT.items()
 }
 

@@ -3,8 +3,8 @@
     python -m tests.autograder.borrowed [MODULE or PAGE.md ...]
 
 Prints a line of JSON, [callable, exercise, points], for each that earns points: of the
-modules that ship and of the pages, or of those named. Run it where nothing can be
-broken: what is called may close files, or end the process.
+modules that ship, of the pages, and of those named. Run it where nothing can be broken:
+what is called may close files, or end the process.
 
 A page is not executed, which would take minutes; its imports, definitions and constants
 are. It may compute with what an earlier chapter asks for, since no notebook needs the
@@ -47,7 +47,7 @@ from autograder.rows import disagreement
 
 SHIPPED, ROOMS = (autograder, toolkit), ("exercises", "explain")
 ANSWERS = "book-only"  # the tag of cells that import the references; on no page
-SECONDS = 5  # for one exercise; a right answer needs a fiftieth of it
+SECONDS = 1  # of a processor, for one exercise; a right answer needs a tenth of it
 SILENCE = 8  # seconds after which what was called is not waited for
 MARK = b"earned: "  # begins a result: what was called may write to any descriptor
 
@@ -62,15 +62,19 @@ class Asked:
 
     exercise: Exercise
     expected: Expected
-    calls: list[tuple[int, tuple[str, ...]]]  # arguments, and names of the others
+    calls: set[tuple[int, tuple[str, ...]]]  # arguments, and names of the others
+    is_class: bool
 
-    def takes(self, candidate: Callable) -> bool:
-        """Whether a candidate can be called as some case does, whatever the values."""
-        try:
-            signature = inspect.signature(candidate)
-        except (TypeError, ValueError):
+    def takes(self, candidate: Callable, signature: inspect.Signature | None) -> bool:
+        """Whether a candidate can be called as some case does, whatever the values.
+
+        What a class makes is an object of its own, and no array.
+        """
+        if isinstance(candidate, type) and not self.is_class:
+            return False
+        if signature is None:
             return True
-        for number, names in set(self.calls):
+        for number, names in self.calls:
             with contextlib.suppress(TypeError):
                 signature.bind(*[None] * number, **dict.fromkeys(names))
                 return True
@@ -107,6 +111,14 @@ class Asked:
         return disagreement(case, right, given) is None
 
 
+def signature_of(candidate: Callable) -> inspect.Signature | None:
+    """How a candidate is called, if it says so."""
+    try:
+        return inspect.signature(candidate)
+    except (TypeError, ValueError):
+        return None
+
+
 def first_call(case: Case, seed: int) -> tuple[int, tuple[str, ...]]:
     """With how many arguments, and which names, a case calls an implementation."""
     seen = []
@@ -126,8 +138,9 @@ def all_asked() -> Iterator[Asked]:
         topic = load_topic(name)
         for exercise in topic.exercises.values():
             seeds = public_seeds(exercise)
-            calls = [*map(first_call, exercise.cases, seeds)]
-            yield Asked(exercise, expect(topic, exercise, seeds), calls)
+            calls = {*map(first_call, exercise.cases, seeds)}
+            is_class = isinstance(topic.reference(exercise.name), type)
+            yield Asked(exercise, expect(topic, exercise, seeds), calls, is_class)
 
 
 # What ships ---------------------------------------------------------------------------
@@ -202,8 +215,9 @@ def earners(candidates: dict[str, Callable]) -> Iterator[list[Any]]:
     todo = [
         (name, candidate, one)
         for name, candidate in candidates.items()
+        for signature in [signature_of(candidate)]
         for one in asked
-        if one.takes(candidate)
+        if one.takes(candidate, signature)
     ]
     while todo:
         done = try_in_a_child(todo)
@@ -243,25 +257,25 @@ def _try(todo: list[tuple[str, Callable, Asked]], writing: int) -> None:
     def stop(*_: object) -> None:
         raise TimeoutError
 
-    signal.signal(signal.SIGALRM, stop)
+    signal.signal(signal.SIGPROF, stop)
     for name, candidate, asked in todo:
         points = 0
-        signal.setitimer(signal.ITIMER_REAL, SECONDS)
+        signal.setitimer(signal.ITIMER_PROF, SECONDS)
         with contextlib.suppress(TimeoutError):
             points = asked.points(candidate)
-        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.setitimer(signal.ITIMER_PROF, 0)
         line = json.dumps([name, asked.exercise.name, points])
         os.write(writing, b"\n" + MARK + line.encode() + b"\n")
 
 
 def main(names: list[str]) -> None:
-    """Try these modules and pages, or all; what several of them name is tried once."""
+    """Try all that ships and what is named; what several of them name is tried once."""
     torch.set_num_threads(1)  # a pool of threads does not survive a fork
-    pages = [Path(name) for name in names if name.endswith(".md")]
+    pages = sorted(chapters_folder().glob("*.md"))
+    pages += [Path(name) for name in names if name.endswith(".md")]
     named = [importlib.import_module(n) for n in names if not n.endswith(".md")]
-    if not names:
-        pages, named = sorted(chapters_folder().glob("*.md")), list(modules())
-    found = functools.reduce(dict.__or__, map(callables, [*named, *map(page, pages)]))
+    tried = [*modules(), *named, *map(page, pages)]
+    found = functools.reduce(dict.__or__, map(callables, tried))
     order = chapter_names()
     for name, exercise, points in earners(found):
         topic, asked_in = name.partition(".")[0], find_topic(exercise).name

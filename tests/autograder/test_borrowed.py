@@ -47,31 +47,33 @@ def softmax(scores):
 """
 
 
-def earners(root: Path, *names: str, show: Path | None = None) -> list:
-    """What earns points of modules and pages; of all that ship, if none is named."""
-    shown = ["--ro-bind", show, show] if show else []
+@pytest.fixture(scope="module")
+def earners(needs_sandbox: None, root: Path, tmp_path_factory) -> set[tuple[str, str]]:
+    """What earns points for which exercise: of all that ships, and of two answers."""
+    page = tmp_path_factory.mktemp("pages") / "added.md"
+    page.write_text(PAGE, encoding="utf-8")
     done = subprocess.run(
         [
             *(*WALLS, "--ro-bind", root, root, "--chdir", root),  # it may lie in /tmp
-            *(*shown, sys.executable, "-m", "tests.autograder.borrowed", *names),
+            *("--ro-bind", page.parent, page.parent),
+            *(sys.executable, "-m", "tests.autograder.borrowed"),
+            *("solutions.masking", str(page)),
         ],
         cwd=root,
         capture_output=True,
         text=True,
         check=True,
     )
-    return [json.loads(line) for line in done.stdout.splitlines()]
+    lines = map(json.loads, done.stdout.splitlines())
+    return {(name, exercise) for name, exercise, _ in lines}
 
 
-def test_what_would_earn_points_is_found(needs_sandbox, root, tmp_path):
-    page = tmp_path / "added.md"
-    page.write_text(PAGE, encoding="utf-8")
-    found = earners(root, "solutions.masking", str(page), show=tmp_path)
-    names = {(name, exercise) for name, exercise, _ in found}
-    assert ("solutions.masking.causal_mask", "causal_mask") in names
-    (added,) = [pair for pair in names if pair[0].startswith("added.")]
-    assert added == ("added.Sizes.weights_of", "softmax")
+def test_what_would_earn_points_is_found(earners):
+    assert ("solutions.masking.causal_mask", "causal_mask") in earners
+    added = {pair for pair in earners if pair[0].startswith("added.")}
+    assert added == {("added.Sizes.weights_of", "softmax")}
 
 
-def test_nothing_that_ships_earns_points(needs_sandbox, root):
-    assert earners(root) == []
+def test_nothing_that_ships_earns_points(earners):
+    staged = ("solutions.", "added.")
+    assert {pair for pair in earners if not pair[0].startswith(staged)} == set()

@@ -143,6 +143,7 @@ KNOWN: dict[str, dict[str, Known]] = {
         "four times the tokens": Known(2**2, "patches a side, squared"),
         "Four times the tokens": Known(2**2, "patches a side, squared"),
         "sixteen times the weights": Known(4**2, "tokens, squared"),
+        "ten times a dot product": Known(10, "in the code below", ("10",)),
         "patch 34, one": Known(20 + 14, "14 patches a row", ("20", "14")),
     },
     "your_transformer": {

@@ -149,8 +149,13 @@ class Page:
         return value_of(text) in {value for _, value in self._values}
 
 
+# Hundreds of elements each, of which nothing is read.
+FORMULA = re.compile(r"<mjx-container.*?</mjx-container>", re.S)
+
+
 def read_page(html: str) -> Page:
     """Take an executed page apart."""
+    html = FORMULA.sub("", html)
     article = BeautifulSoup(html, "html.parser").select_one("article")
     printed = [output.get_text() for output in article.select(OUTPUTS)]
     for caption in article.select(".cell_output figcaption"):

@@ -129,3 +129,22 @@ def test_a_build_that_failed_is_not_up_to_date_nor_one_during_which_something_ch
     book.write("chapters/page.md", PAGE + "{ref}`nowhere`\n")
     assert book.build().returncode != 0
     assert not is_up_to_date(book)
+
+
+def test_one_page_is_built_alone_and_the_book_is_not_up_to_date(book):
+    contents = "root: chapters/page, chapters: [{file: chapters/other}]"
+    book.write("_toc.yml", f"{{format: jb-book, {contents}}}")
+    for name in ("page", "other"):
+        book.write(f"chapters/{name}.md", PAGE)
+    book.built()
+    more = PAGE + "More words.\n"
+    book.write("chapters/other.md", more)
+    book.write("chapters/page.md", more + "{ref}`nowhere`\n")
+    for _ in range(2):  # what is wrong with it is said again
+        assert "undefined label" in book.build(BOOK_PAGE="page").stdout
+    assert "More words" in book.page()
+    assert "More words" not in book.page("other")
+    book.write("chapters/page.md", more)
+    assert not is_up_to_date(book)
+    book.built()
+    assert "More words" in book.page("other")

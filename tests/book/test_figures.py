@@ -1,10 +1,8 @@
 """Figures of chapters belong to the page: light or dark, and light on paper."""
 
-import base64
 import io
 import re
 from collections.abc import Iterator
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,7 +10,6 @@ from PIL import Image
 from playwright.sync_api import Browser, Locator, Page, expect
 
 CHAPTER = "chapters/masking"
-PICTURE = re.compile(r"<img\b[^>]*>")
 
 
 @pytest.fixture
@@ -76,34 +73,3 @@ def test_paper_is_white_and_so_is_what_stands_on_it(chapter: Page):
     assert len(printed["figures"]) > 3
     assert all(address.endswith(".light.svg") for address in printed["figures"])
     assert ground(chapter) < 40  # on the screen, everything is as before
-
-
-def test_what_python_draws_in_a_page_has_no_white_card(chapter: Page):
-    white = io.BytesIO()
-    Image.new("RGB", (200, 100), "white").save(white, "png")
-    address = f"data:image/png;base64,{base64.b64encode(white.getvalue()).decode()}"
-    chapter.locator(".cell_output").first.evaluate(
-        "(output, address) => output.insertAdjacentHTML('beforeend', "
-        "`<img class='drawn-here' alt='' src='${address}'>`)",
-        address,
-    )
-    drawn = chapter.locator(".drawn-here")
-    drawn.scroll_into_view_if_needed()
-    shades(drawn, ground(chapter))
-
-
-def test_all_figures_of_cells_follow_the_theme(html: Path):
-    seen = 0
-    for page in sorted(html.glob("chapters/*.html")):
-        body = page.read_text(encoding="utf-8")
-        tags = [tag for tag in PICTURE.findall(body) if '"../_images/' in tag]
-        for light, dark in zip(tags[::2], tags[1::2], strict=True):
-            seen += 1
-            assert 'class="only-light' in light
-            file = re.search(r"_images/([^\"]+)\.light\.svg", light)[1]
-            assert dark == light.replace("only-light", "only-dark").replace(
-                ".light.", ".dark."
-            )
-            for theme in ("light", "dark"):
-                assert (html / "_images" / f"{file}.{theme}.svg").exists()
-    assert seen > 80

@@ -41,7 +41,7 @@ SHIFTED = NO_SHIFT.replace("exp(scores)", "exp(scores - scores.max(-1, keepdims=
 def hidden(
     artefact: None, root: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> Path:
-    """The pages of a book with ``hide_solutions``, not executed."""
+    """The pages of a book with the setting of the teacher's guide, not executed."""
     try:
         runtime_files(solutions=False)
     except PyodideMissing as missing:
@@ -52,7 +52,9 @@ def hidden(
         shutil.copytree(root / name, folder / name, ignore=ignored)
     settings = yaml.safe_load((root / "_config.yml").read_text(encoding="utf-8"))
     settings["execute"]["execute_notebooks"] = "off"
-    settings["sphinx"]["config"]["hide_solutions"] = True
+    guide = (root / "chapters" / "teachers_guide.md").read_text(encoding="utf-8")
+    setting = yaml.safe_load(re.search(r"```yaml\n(.*?)```", guide, re.S)[1])
+    settings["sphinx"]["config"].update(setting)
     (folder / "_config.yml").write_text(yaml.safe_dump(settings), encoding="utf-8")
     first, *others = [f"chapters/{name}" for name in (*topics(), *ALSO)]
     table = {"format": "jb-book", "root": first}

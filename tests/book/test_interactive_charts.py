@@ -10,8 +10,6 @@ import numpy as np
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.book.visits import quiet
-from tests.small_books import COSTLY, NOTEBOOK, SmallBook, code_cell
 from toolkit.interactive import house_spec
 from tools.interactive_charts import RUNTIME, chart_html, runtime_source
 
@@ -103,48 +101,3 @@ def test_without_javascript_a_still_picture_is_seen(folder: Path, browser: Brows
         page = context.new_page()
         page.goto((folder / "page.html").as_uri())
         assert page.locator(".interactive-chart img").is_visible()
-
-
-def test_the_runtime_is_loaded_when_the_chart_is_near(folder: Path, browser: Browser):
-    far = folder / "far.html"
-    page = (folder / "page.html").read_text(encoding="utf-8")
-    far.write_text(page.replace("<body>", '<body><p style="height: 5000px">far'))
-    asked = []
-    with browser.new_context(viewport={"width": 800, "height": 600}) as context:
-        context.on("request", lambda request: asked.append(request.url))
-        wait = quiet(context)
-        tab = context.new_page()
-        tab.goto(far.as_uri(), wait_until="load")
-        wait(tab)
-        assert not any(RUNTIME in url for url in asked)
-        assert tab.locator(".interactive-chart img").is_visible()
-        tab.locator(".interactive-chart").scroll_into_view_if_needed()
-        tab.wait_for_selector(".interactive-chart.is-live")
-    assert sum(RUNTIME in url for url in asked) == 1
-
-
-FIGURE = """---
-mystnb:
-  figure:
-    name: fig-chart
-    caption: Caption of the chart.
----
-"""
-CODE = """from toolkit import interactive
-
-data = {"values": [{"a": 1}]}
-spec = {"mark": "bar", "data": data, "encoding": {"y": {"field": "a"}}}
-interactive.show(spec, alt="One bar of height one, alone.")"""
-
-
-def test_only_pages_with_a_chart_load_the_script(artefact: None, tmp_path: Path):
-    book = SmallBook(tmp_path, COSTLY - {"tools.interactive_charts"})
-    book.write("chapters/plain.md", "# Plain\n\nNo chart here.\n")
-    book.write("chapters/page.md", f"{NOTEBOOK}# A page\n{code_cell(CODE, FIGURE)}")
-    contents = "root: chapters/page, chapters: [{file: chapters/plain}]"
-    book.write("_toc.yml", f"{{format: jb-book, {contents}}}")
-    book.built()
-    assert (book.html / "_static" / RUNTIME).stat().st_size > 500_000
-    for text in ("interactive_charts.js", 'class="interactive-chart"', "Caption of"):
-        assert text in book.page()
-    assert "interactive_charts.js" not in book.page("plain")

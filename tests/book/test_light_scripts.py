@@ -3,24 +3,7 @@
 import shutil
 from pathlib import Path
 
-import pytest
 from playwright.sync_api import Browser, expect
-
-
-@pytest.mark.parametrize(
-    ("script", "page", "other"),
-    [
-        ("copybutton.js", "chapters/scaling", "chapters/glossary"),
-        ("clipboard.min.js", "chapters/scaling", "chapters/glossary"),
-        ("togglebutton.js", "chapters/scaling", "chapters/bibliography"),
-        ("design-tabs.js", "chapters/playground_dates", "chapters/scaling"),
-    ],
-)
-def test_a_script_is_loaded_where_it_is_needed_alone(
-    script: str, page: str, other: str, html: Path
-):
-    assert f"{script}?" in (html / f"{page}.html").read_text(encoding="utf-8")
-    assert f"{script}?" not in (html / f"{other}.html").read_text(encoding="utf-8")
 
 
 def test_what_draws_tooltips_is_loaded_for_the_first_of_them(

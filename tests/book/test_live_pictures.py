@@ -2,16 +2,14 @@
 
 import math
 import re
-from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
-from playwright.sync_api import Browser, Locator
+from playwright.sync_api import Locator
 
 from tests.book.contents import ROOT
 from tests.book.pictures_alone import Open, centre, numbers
-from tests.book.visits import quiet
 from tools.attention_scene import LAST, OPENING, VECTORS
 from tools.live_pictures import PICTURES, mask_grid, position_curve, score_spread
 from tools.live_pictures.query_plane import SHOWN
@@ -62,26 +60,6 @@ def test_nothing_changes_when_the_script_takes_over(name: str, opened: Open):
         for (text, values), (live_text, live_values) in zip(one, other, strict=True):
             assert text == live_text
             np.testing.assert_allclose(values, live_values, atol=0.11)
-
-
-def test_the_script_is_loaded_when_the_picture_is_near(
-    picture_pages: Path, browser: Browser
-):
-    name = "mask_grid"
-    text = (picture_pages / f"{name}.html").read_text(encoding="utf-8")
-    far = picture_pages / f"far_{name}.html"
-    far.write_text(text.replace("<main>", '<main><p style="height: 5000px">far</p>'))
-    asked: list[str] = []
-    with browser.new_context(viewport={"width": 800, "height": 600}) as context:
-        context.on("request", lambda request: asked.append(request.url))
-        wait = quiet(context)
-        page = context.new_page()
-        page.goto(far.as_uri(), wait_until="load")
-        wait(page)
-        assert not any(f"{name}.js" in url for url in asked)
-        page.locator(".live-picture").scroll_into_view_if_needed()
-        page.wait_for_selector(".live-picture.is-live")
-    assert sum(f"{name}.js" in url for url in asked) == 1
 
 
 # The query in the plane --------------------------------------------------------------

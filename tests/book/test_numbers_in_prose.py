@@ -111,26 +111,6 @@ def test_a_number_that_no_cell_prints_is_noticed(what: str, wrong: str):
 
 
 @pytest.mark.parametrize(
-    "words, right, wrong",
-    [
-        ("250", [250, 249.6], [251, 248]),
-        ("25", [25], [25.4, 24.6]),
-        ("about 250", [230, 270], [220, 280]),
-        ("more than 95 %", [95.2, 99.5], [94, 90]),
-        ("less than 200", [170, 200], [202, 100]),
-        ("22.7 million", [22_713_728], [22_780_000, 22.7]),
-        ("about half as", [0.54], [0.6, 0.4]),
-    ],
-)
-def test_words_before_a_number_widen_it(
-    words: str, right: list[float], wrong: list[float]
-):
-    (number,) = numbers_in(f"It is {words} of them.")
-    assert all(number.is_close_to(value) for value in right)
-    assert not any(number.is_close_to(value) for value in wrong)
-
-
-@pytest.mark.parametrize(
     "sentence, expected",
     [
         ("the first 1,024 of 3 features", [1024]),

@@ -200,7 +200,7 @@ def test_what_is_only_needed_later_is_loaded_later(name: str, visit: Visit):
     assert [file for file in visit(name).files if NOT_AT_FIRST.search(file)] == []
 
 
-@pytest.fixture(params=members(pages_of_the_site()))
+@pytest.fixture(scope="module", params=members(pages_of_the_site()))
 def markup(request: pytest.FixtureRequest, html: Path) -> tuple[str, BeautifulSoup]:
     """Each page in turn, without a browser."""
     text = (html / f"{request.param}.html").read_text(encoding="utf-8")

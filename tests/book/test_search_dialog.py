@@ -7,11 +7,9 @@ from pathlib import Path
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, expect
-from sphinx.application import Sphinx
 
 from tests.book.playgrounds import FORGET
 from tests.book.visits import quiet
-from tests.suites import members
 
 CHAPTER = "chapters/masking.html"
 Open = Callable[..., Page]
@@ -44,13 +42,10 @@ def opened(tab: Page) -> Open:
     return opened
 
 
-@pytest.fixture(params=members(["server", "file"]))
-def chapter(
-    request: pytest.FixtureRequest, opened: Open, html: Path, site: str
-) -> Page:
-    """A chapter with the dialog open, from a web server and as a file."""
-    home = site if request.param == "server" else html.as_uri() + "/"
-    return opened(home + CHAPTER)
+@pytest.fixture
+def chapter(opened: Open, html: Path) -> Page:
+    """A chapter with the dialog open, as a file; other tests have a web server."""
+    return opened(f"{html.as_uri()}/{CHAPTER}")
 
 
 def test_sections_are_found_while_one_types_and_chosen_by_keyboard(chapter: Page):
@@ -186,21 +181,3 @@ def test_the_dialog_fits_a_phone_and_axe_finds_nothing(
     assert [
         (rule["id"], node["html"]) for rule in found for node in rule["nodes"]
     ] == []
-
-
-def test_sphinx_leaves_no_index_that_nothing_reads(html: Path, tmp_path: Path):
-    assert not (html / "searchindex.js").exists()
-    (tmp_path / "conf.py").touch()
-    (tmp_path / "index.rst").write_text("Masks\n=====\n\nHidden keys.\n")
-    out = tmp_path / "html"
-    out.mkdir()
-    (out / "searchindex.js").write_text("of an earlier build")
-    Sphinx(
-        *(tmp_path, tmp_path, out, tmp_path / "doctrees", "html"),
-        confoverrides={"extensions": ["tools.search_sections"]},
-        status=None,
-    ).build()
-    assert not (out / "searchindex.js").exists()
-    assert (out / "search.html").exists()
-    assert "stopwords" in (out / "_static" / "language_data.js").read_text()
-    assert '"Masks"' in (out / "_static" / "search_sections.js").read_text()

@@ -20,15 +20,6 @@ B, N, T, HEADS, E = 2, 3, 5, 4, 8
 ERROR = 1e-10  # what the layer may differ from torch's, in double precision
 
 
-@pytest.fixture(autouse=True, scope="module")
-def one_thread():
-    """Tensors this small are slower with two, much slower on a busy machine."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
-
-
 @pytest.fixture
 def rng():
     return np.random.default_rng(7)

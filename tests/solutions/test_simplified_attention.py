@@ -16,9 +16,9 @@ from solutions.simplified_attention import (
 )
 
 
-@pytest.fixture(params=range(5))
-def rng(request):
-    return np.random.default_rng(request.param)
+@pytest.fixture
+def rng():
+    return np.random.default_rng(7)
 
 
 @pytest.mark.parametrize("shape", [(7,), (4, 5), (2, 3, 6), (2, 1)])

@@ -5,7 +5,6 @@ import inspect
 import numpy as np
 import pytest
 import torch
-from torch import nn
 
 from autograder.book import chapters_folder
 from toolkit.decoder_block import Block
@@ -30,21 +29,3 @@ def test_it_rotates_pairs_of_neighbours_as_complex_numbers_turn(block):
     found = block.rotate(x).numpy()
     np.testing.assert_allclose(found[..., ::2], turned.real, rtol=0, atol=1e-5)
     np.testing.assert_allclose(found[..., 1::2], turned.imag, rtol=0, atol=1e-5)
-
-
-@torch.no_grad()
-def test_without_rotation_it_is_the_encoder_layer_of_torch(block):
-    layer = nn.TransformerEncoderLayer(
-        16, 2, 24, 0.0, batch_first=True, norm_first=True
-    )
-    state = {
-        name.replace("in_proj.", "self_attn.in_proj_").replace(
-            "out_proj.", "self_attn.out_proj."
-        ): value
-        for name, value in block.state_dict().items()
-    }
-    layer.double().load_state_dict(state)
-    block.frequencies.zero_()
-    x, mask = torch.randn(3, 6, 16, dtype=torch.float64), torch.rand(6, 6) < 0.7
-    mask.fill_diagonal_(True)
-    torch.testing.assert_close(block(x, mask), layer(x, ~mask))

@@ -26,23 +26,3 @@ def test_drawings_stay_on_the_board_and_no_two_are_equal(part):
     assert len({b"".join(s.tobytes() for s in d.strokes) for d in drawings}) == len(
         drawings
     )
-
-
-def test_no_style_is_in_both_parts():
-    both = [
-        style
-        for part in PARTS
-        for styles in drawn_digits.STYLES[part]
-        for style in styles
-    ]
-    assert len({repr(style) for style in both}) == len(both) == 50
-
-
-def test_a_curve_passes_its_points_in_the_direction_between_their_neighbours():
-    points = np.array([(0, 0), (1, 2), (4, 3), (5, 0)], float)
-    curve = drawn_digits.path(points, "curve", steps=1000)
-    assert np.array_equal(curve[::1000], points)
-    for n in (1, 2):  # the tangent of a Catmull-Rom spline, by a central difference
-        slope = (curve[1000 * n + 1] - curve[1000 * n - 1]) * 1000 / 2
-        expected = (points[n + 1] - points[n - 1]) / 2
-        np.testing.assert_allclose(slope, expected, atol=1e-2)

@@ -24,6 +24,7 @@ def test_a_name_stands_for_its_tests(name, monkeypatch):
     assert (subject.topic, subject.exercise) == (topic, exercise)
     assert ROOT / "tests" / test in subject.tests
     assert subject.concerns(f"test_something[{topic}]")
+    assert subject.concerns("test_something[other-seed]") == (not topic)
 
 
 @pytest.mark.parametrize("name", ["masks", "chapters/masks.md", "Makefile.txt"])

@@ -17,7 +17,7 @@ from toolkit import figures
 from tools.themed_figures import DARK_PAGE, HOUSE, on_dark, themed
 
 IMAGE = re.compile(r'<image\b[^>]*href="data:image/(?:png|webp);base64,([^"]*)"[^>]*>')
-INKS = [*figures.SERIES, figures.QUERY, figures.KEY, figures.VALUE]
+INKS = [*figures.SERIES, figures.QUERY, figures.KEY, figures.VALUE, figures.NEUTRAL]
 
 
 def contrast(first: str, second: str) -> float:
