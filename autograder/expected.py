@@ -9,7 +9,7 @@ import base64
 import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any
 
 from autograder.answers import Answer, decode
@@ -19,8 +19,6 @@ from autograder.parts import part_names
 from autograder.rows import Names, disagreement
 
 OTHER_SEEDS = 3  # a right answer that never changes over these is a constant
-
-Memoise = Callable[[str, Callable[[], Any]], Any]  # see ``expect``
 
 
 class AskedLater(Sequence[Answer]):
@@ -103,16 +101,11 @@ def public_seeds(exercise: Exercise) -> list[int]:
     ]
 
 
-def uncached(name: str, compute: Callable[[], Any]) -> Any:
-    """Compute a result without caching it."""
-    return compute()
-
-
 def expect(
     topic: Topic,
     exercise: Exercise,
     seeds: Sequence[int],
-    memoise: Memoise = uncached,
+    known: Expected | None = None,
 ) -> Expected:
     """Run the reference and the known mistakes on the cases of ``exercise``.
 
@@ -120,47 +113,40 @@ def expect(
         topic: the exercises of the chapter.
         exercise: one of them.
         seeds: the seed of each case.
-        memoise: called with a name and a function that computes a result, which JSON
-            can hold; returns it, computed now or by another process with these seeds.
+        known: what is expected for other seeds; what is the same for all seeds is
+            taken from there.
 
     Raises:
-        OwnCodeFailed: the reference cannot be run here. So do, for a known mistake,
-            the ``mistakes`` of what is returned, or their answers.
+        OwnCodeFailed: the reference cannot be run here. So does, for a known mistake,
+            an answer among the ``mistakes`` of what is returned.
     """
-
-    def right_answers() -> dict[str, list]:
-        reference = topic.reference(exercise.name)
-        texts, *others = (
-            encoded_answers(exercise, reference, [seed + step for seed in seeds])
-            for step in range(1 + OTHER_SEEDS)
-        )
-        answers = zip(*map(decoded, (texts, *others)), strict=True)
-        constant = [
-            all(disagreement(case, first, other) is None for other in rest)
-            for case, (first, *rest) in zip(exercise.cases, answers, strict=True)
-        ]
-        return {"answers": texts, "constant": constant}
-
-    def find_mistakes() -> list[KnownMistake]:
-        if memoise is uncached:  # no other process needs all of them
-            return [
-                KnownMistake(
-                    m.name, m.hint, AskedLater(exercise, m.implementation, seeds)
-                )
-                for m in topic.mistakes(exercise.name)
-            ]
-        ask = partial(mistaken_answers, topic, exercise, seeds)
-        return known_mistakes(memoise(f"{exercise.name}.mistaken", ask))
-
-    right = memoise(f"{exercise.name}.right", right_answers)
+    reference = topic.reference(exercise.name)
+    others = range(1 + OTHER_SEEDS if known is None else 1)
+    answers, *rest = (
+        decoded(encoded_answers(exercise, reference, [s + step for s in seeds]))
+        for step in others
+    )
     return Expected(
         list(seeds),
-        decoded(right["answers"]),
-        right["constant"],
-        find_mistakes,
-        topic.reference(exercise.name),
-        lambda: names_of_parts(topic, exercise, seeds),
+        answers,
+        known.constant if known else _constant(exercise, answers, rest),
+        lambda: [
+            KnownMistake(m.name, m.hint, AskedLater(exercise, m.implementation, seeds))
+            for m in topic.mistakes(exercise.name)
+        ],
+        reference,
+        lambda: known.names if known else names_of_parts(topic, exercise, seeds),
     )
+
+
+def _constant(
+    exercise: Exercise, answers: Sequence[Answer], rest: Sequence[Sequence[Answer]]
+) -> list[bool]:
+    """For each case, whether its answer is the one to other seeds, too."""
+    return [
+        all(disagreement(case, first, other) is None for other in others)
+        for case, first, *others in zip(exercise.cases, answers, *rest, strict=True)
+    ]
 
 
 def names_of_parts(
@@ -172,26 +158,6 @@ def names_of_parts(
         part_names(reference, case, seed, exercise.results)
         for case, seed in zip(exercise.cases, seeds, strict=True)
     ]
-
-
-def expect_anew(
-    topic: Topic, exercise: Exercise, seeds: Sequence[int], known: Expected
-) -> Expected:
-    """The right answers to other seeds than the ``known`` ones, without any mistakes.
-
-    Cheap enough to be worked out for one submission.
-
-    Raises:
-        OwnCodeFailed: the reference cannot be run here.
-    """
-    texts = encoded_answers(exercise, topic.reference(exercise.name), seeds)
-    return Expected(
-        list(seeds),
-        decoded(texts),
-        known.constant,
-        list,
-        find_names=lambda: known.names,  # they are the same for all seeds
-    )
 
 
 def encoded_answers(

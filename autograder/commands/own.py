@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import secrets
 from pathlib import Path
 from typing import Any
 
@@ -67,8 +66,7 @@ def _checked(options: argparse.Namespace) -> dict[str, Any]:
 def _graded(options: argparse.Namespace) -> dict[str, Any]:
     """The report on a notebook, as grading makes it."""
     from autograder.files import plain_file
-    from autograder.grading.examine import examine
-    from autograder.grading.seeds import draw_seeds, expected_answers
+    from autograder.grading.examine import examine, expected_answers
     from autograder.notebooks import MAX_FILE_BYTES, chapter_of, parse_notebook
     from autograder.release.source import source_notebook
     from autograder.release.student import student_notebook
@@ -84,19 +82,10 @@ def _graded(options: argparse.Namespace) -> dict[str, Any]:
     topic = load_topic(chapter_of(data, options.notebook))
     require_bubblewrap()
     master = student_notebook(source_notebook(topic.name))
-    seeds = draw_seeds(topic, secrets.token_bytes())
-    expected = expected_answers(topic, seeds)
+    expected = expected_answers(topic)
     with ForkServers() as servers:
-        examination = examine(
-            master,
-            data,
-            topic,
-            expected,
-            Limits(),
-            servers=servers,
-            seeds=seeds,
-        )
-    return examination.report
+        done = examine(master, data, topic, expected, Limits(), servers=servers)
+    return done.report
 
 
 def _as_text(report: dict[str, Any]) -> str:

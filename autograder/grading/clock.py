@@ -112,11 +112,6 @@ class Clock:
         """Whether the submission has filled its whole time."""
         return self._whole.is_up
 
-    @property
-    def charged(self) -> float:
-        """Seconds so far in which it ran or was idle: not those that others took."""
-        return self._whole.charged
-
     async def watch(self, execution: asyncio.Task, meter: Meter) -> None:
         """Wait until a cell was executed.
 

@@ -7,7 +7,6 @@ or displays can change it.
 from __future__ import annotations
 
 import asyncio
-import secrets
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -16,13 +15,12 @@ from typing import Any
 from nbformat import NotebookNode
 
 from autograder.exercise import Topic
-from autograder.expected import Expected
+from autograder.expected import Expected, expect
 from autograder.grading.client import SelectorLoop
 from autograder.grading.clock import Clock
-from autograder.grading.execution import Execution
+from autograder.grading.execution import Execution, draw_seeds
 from autograder.grading.kept import kept_notebook
 from autograder.grading.remarks import with_remarks
-from autograder.grading.seeds import draw_seeds
 from autograder.judge import Report, refuse
 from autograder.sandbox.connection import ForkServers
 from autograder.sandbox.limits import Limits
@@ -47,6 +45,14 @@ class Examination:
     notebook: NotebookNode
 
 
+def expected_answers(topic: Topic) -> dict[str, Expected]:
+    """What is expected of all exercises, worked out once for many submissions."""
+    return {
+        name: expect(topic, exercise, draw_seeds(exercise))
+        for name, exercise in topic.exercises.items()
+    }
+
+
 def examine(
     master: NotebookNode,
     data: dict[str, Any],
@@ -56,24 +62,20 @@ def examine(
     *,
     servers: ForkServers,
     alone: bool = True,
-    seeds: Mapping[str, list[int]] | None = None,
 ) -> Examination:
     """Examine a submission.
 
-    Marks are given for its answers to seeds that no other submission gets, so that
-    what a neighbour answers is of no use to it. The known mistakes, which take long to
-    run, are compared with wrong answers to the seeds that ``expected`` has: those are
-    asked for afterwards, and decide about the hint alone.
+    It is asked with seeds that no other submission gets, so that what a neighbour
+    answers is of no use to it.
 
     Args:
         master: the notebook as it was released to students.
         data: the submission, from ``notebooks.read_notebook`` or ``written_in``.
         topic: the exercises of the chapter.
-        expected: the right answers, from ``expected_answers``.
+        expected: from ``expected_answers``; what it has of them holds for all seeds.
         limits: what the submission may use.
         servers: where its kernels are forked, in a sandbox.
         alone: whether no other submission is examined meanwhile; see ``clock``.
-        seeds: of this submission; drawn now if None.
 
     Raises:
         GraderFault: something outside of the submission kept it from being examined,
@@ -81,9 +83,8 @@ def examine(
     """
     start = time.monotonic()
     handed_in = as_handed_in(master, data, topic.exercises)
-    seeds = seeds or draw_seeds(topic, secrets.token_bytes())
     clock = Clock(limits, alone)
-    run = Execution(topic, seeds, expected, handed_in, clock, limits, servers)
+    run = Execution(topic, expected, handed_in, clock, limits, servers)
     with asyncio.Runner(loop_factory=SelectorLoop) as runner:
         runner.run(run.to_the_end())
     reports = [run.report(name) for name in topic.exercises]

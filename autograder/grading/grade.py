@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import difflib
-import secrets
 from collections.abc import Callable, Collection, Iterable
 from concurrent.futures import Executor
 from pathlib import Path
@@ -124,8 +123,7 @@ def grade_chapters(
     with contextlib.ExitStack() as stack:
         parts = []
         for chapter, master in masters.items():
-            secret = secrets.token_bytes()
-            job = Job(chapter, master, secret, limits or settings.limits)
+            job = Job(chapter, master, limits or settings.limits)
             log = AuditLog(course, chapter)
             marks = stack.enter_context(
                 ChapterMarks(

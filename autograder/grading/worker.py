@@ -5,28 +5,28 @@ It is a separate process and has no use for the gradebook, so nothing of it is i
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import json
 import logging
 import signal
 import tempfile
 import threading
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from pathlib import Path
-from typing import Any
 
 import nbformat
 
 from autograder.errors import GraderFault
 from autograder.exercise import Topic, load_topic
-from autograder.expected import Expected, uncached
+from autograder.expected import Expected
 from autograder.files import Unusable
-from autograder.grading.examine import Examination, examine, refused_examination
+from autograder.grading.examine import (
+    Examination,
+    examine,
+    expected_answers,
+    refused_examination,
+)
 from autograder.grading.kept import with_notes
-from autograder.grading.seeds import draw_seeds, expected_answers
 from autograder.interrupts import end_with_parent
 from autograder.notebooks import parse_notebook, points_in
 from autograder.sandbox.connection import fork_servers
@@ -38,14 +38,10 @@ from autograder.submissions.written import written_in
 
 @dataclass(frozen=True)
 class Job:
-    """What a worker needs to know to examine any submission of a chapter.
-
-    The seeds that all submissions share are derived from its ``secret``.
-    """
+    """What a worker needs to know to examine any submission of a chapter."""
 
     chapter: str
     master: str
-    secret: bytes
     limits: Limits
 
     @property
@@ -60,13 +56,10 @@ class Workplace:
 
     Attributes:
         sandbox: address of the writer's sandbox; each has its own if None.
-        computed: a folder, empty at first, for what one computes for all; each computes
-            everything for itself if None.
         alone: whether no other submission is examined meanwhile.
     """
 
     sandbox: str | None = None
-    computed: str | None = None
     alone: bool = False
 
 
@@ -128,7 +121,7 @@ def _examined(job: Job, submission: Submission, workplace: Workplace) -> Examina
         master,
         data,
         topic,
-        expected_by_all(job, workplace.computed),
+        _expected(job),
         job.limits,
         servers=fork_servers(workplace.sandbox),
         alone=workplace.alone,
@@ -154,36 +147,5 @@ def _topic(job: Job) -> Topic:
 
 
 @lru_cache(maxsize=4)
-def expected_by_all(job: Job, folder: str | None) -> dict[str, Expected]:
-    """What tells mistakes apart in a job, computed by the first worker that needs it.
-
-    Marks are given for other seeds, drawn for each submission; see ``examine``.
-
-    Args:
-        job: the chapter, and the secret that its seeds follow from.
-        folder: where the workers of a run keep what was computed, if they share it.
-    """
-    topic = _topic(job)
-    run = hashlib.sha256(job.secret).hexdigest()
-    seeds = draw_seeds(topic, job.secret)
-
-    def memoise(name: str, compute: Callable[[], Any]) -> Any:
-        return compute_once(Path(folder) / f"{run}.{name}", compute)
-
-    return expected_answers(topic, seeds, memoise if folder else uncached)
-
-
-def compute_once(path: Path, compute: Callable[[], Any]) -> Any:
-    """What ``compute`` returns, here or in the first process that used this path.
-
-    It is written as JSON, which has to be able to hold it.
-    """
-    written = path.with_name(f"{path.name}.new")
-    with path.with_name(f"{path.name}.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if path.exists():
-            return json.loads(path.read_bytes())
-        result = compute()
-        written.write_bytes(json.dumps(result).encode())
-        written.replace(path)
-        return result
+def _expected(job: Job) -> dict[str, Expected]:
+    return expected_answers(_topic(job))

@@ -150,7 +150,7 @@ class Pool:
         self._sandbox = Sandbox()
         warm_up()
         self._folder = tempfile.TemporaryDirectory(prefix="attention-")
-        self.workplace = Workplace(self._sandbox.address, self._folder.name)
+        self.workplace = Workplace(self._sandbox.address)
         self.executor = Workers(self.jobs, self._folder.name)
 
     def __enter__(self) -> Pool:

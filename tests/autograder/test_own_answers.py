@@ -15,7 +15,7 @@ from autograder.break_exercise import hidden_versions
 from autograder.check import check, expected_here
 from autograder.errors import GraderFault
 from autograder.exercise import Case, load_topic
-from autograder.expected import expect, expect_anew, public_seeds
+from autograder.expected import expect, public_seeds
 from autograder.judge import mark
 from autograder.own_answers import OwnCodeFailed, own_answer, reference_answer
 from autograder.verdict import verdict
@@ -98,29 +98,18 @@ def exercise():
     return load_topic(TOPIC).exercises["softmax"]
 
 
-def test_a_failed_reference_expects_nothing_and_nothing_is_kept(exercise, monkeypatch):
-    topic, kept = load_topic(TOPIC), {}
-
-    def memoise(name, compute):
-        if name not in kept:
-            kept[name] = compute()
-        return kept[name]
-
-    right = ours.softmax
+def test_a_failed_reference_expects_nothing(exercise, monkeypatch):
+    topic, right = load_topic(TOPIC), ours.softmax
     seeds = public_seeds(exercise)
-    monkeypatch.setattr(ours, "softmax", failing_once(right))
-    with pytest.raises(GraderFault):
-        expect(topic, exercise, seeds, memoise)
-    assert not kept
-    known = expect(topic, exercise, seeds, memoise)  # there is memory again
-
+    known = expect(topic, exercise, seeds)
+    for earlier in (None, known):
+        monkeypatch.setattr(ours, "softmax", failing_once(right))
+        with pytest.raises(GraderFault):
+            expect(topic, exercise, seeds, earlier)
     drawn = [seed + 5 for seed in seeds]
-    monkeypatch.setattr(ours, "softmax", failing_once(right))
-    with pytest.raises(GraderFault):
-        expect_anew(topic, exercise, drawn, known)
     pairs = list(zip(exercise.cases, drawn, strict=True))
     given = [decode(answer(case, right, seed)) for case, seed in pairs]
-    expected = expect_anew(topic, exercise, drawn, known)
+    expected = expect(topic, exercise, drawn, known)  # there is memory again
     assert mark(exercise, given, expected).score == exercise.points
 
 

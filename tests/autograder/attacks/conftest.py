@@ -130,6 +130,15 @@ def examination(needs_sandbox, topic, master, expected):
     return run
 
 
+@pytest.fixture
+def asked_the_same(monkeypatch, expected):
+    """Every submission is asked what the test knows."""
+    monkeypatch.setattr(
+        "autograder.grading.execution.draw_seeds",
+        lambda exercise: expected[exercise.name].seeds,
+    )
+
+
 @pytest.fixture(scope="session")
 def attacking(master, right):
     """A notebook that is right but for softmax, which holds an attack and is wrong.

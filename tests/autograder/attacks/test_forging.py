@@ -20,7 +20,7 @@ from autograder.book import chapter_names
 from autograder.break_exercise import BreakExercise
 from autograder.encoding import encode
 from autograder.exercise import load_topic
-from autograder.grading.seeds import expected_answers
+from autograder.expected import expect
 from autograder.judge import judge, mark
 from classroom.forgeries import IN_THE_SOLUTION
 from classroom.submissions import submission
@@ -168,7 +168,8 @@ def known_seeds(topic, chance):
 @pytest.fixture(scope="module", params=chapter_names())
 def chapter(request):
     topic = load_topic(request.param)
-    return topic, expected_answers(topic, known_seeds(topic, 1))
+    seeds = known_seeds(topic, 1)
+    return topic, {n: expect(topic, e, seeds[n]) for n, e in topic.exercises.items()}
 
 
 def test_answers_remembered_from_another_grading_earn_nothing(chapter):

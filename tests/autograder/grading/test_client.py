@@ -153,7 +153,7 @@ def test_what_a_worker_raises_can_be_sent_and_says_why(monkeypatch):
         raise UnreadableMessage("two arguments", 1)  # which pickle cannot make again
 
     monkeypatch.setattr("autograder.grading.worker.parse_notebook", fails)
-    job = Job("masking", "{}", b"secret", Limits())
+    job = Job("masking", "{}", Limits())
     with pytest.raises(GraderFault) as failed:
         examine_submission(job, Submission("ada", b"{}"))
     again = pickle.loads(pickle.dumps(failed.value))  # noqa: S301

@@ -114,23 +114,6 @@ def test_a_cell_that_waits_for_a_processor_gets_more_time():
     assert seconds > 2 * LIMITS.cell_seconds
 
 
-@pytest.mark.parametrize(
-    ("meter", "least", "most"),
-    [
-        (partial(Meter), 20, 20),
-        (partial(Meter, runs=0.5), 20, 20),
-        (partial(Meter, runs=0.1, waits=0.9), 2, 2.5),
-    ],
-)
-def test_what_a_cell_waits_for_a_processor_is_not_charged(meter, least, most):
-    async def go():
-        clock = Clock(Limits(cell_seconds=100, submission_seconds=1000), alone=False)
-        await clock.watch(asyncio.ensure_future(asyncio.sleep(20)), meter())
-        return clock.charged
-
-    assert least <= asyncio.run(go()) <= most
-
-
 def test_many_short_cells_fill_the_time_of_a_submission():
     limits = Limits(cell_seconds=10, submission_seconds=1)
     fault, _ = watch(Meter(), alone=True, limits=limits, seconds=0.1, cells=30)
