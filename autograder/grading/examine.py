@@ -24,7 +24,7 @@ from autograder.grading.remarks import with_remarks
 from autograder.judge import Report, refuse
 from autograder.sandbox.connection import ForkServers
 from autograder.sandbox.limits import Limits
-from autograder.submissions.cells import as_handed_in
+from autograder.submissions.cells import HandedIn, as_handed_in
 from autograder.submissions.completed import answers_by_hand, completed
 
 BY_HAND = "answers_by_hand"  # another name when something else is digested
@@ -54,8 +54,7 @@ def expected_answers(topic: Topic) -> dict[str, Expected]:
 
 
 def examine(
-    master: NotebookNode,
-    data: dict[str, Any],
+    handed_in: HandedIn,
     topic: Topic,
     expected: Mapping[str, Expected],
     limits: Limits,
@@ -69,8 +68,7 @@ def examine(
     answers is of no use to it.
 
     Args:
-        master: the notebook as it was released to students.
-        data: the submission, from ``notebooks.read_notebook`` or ``written_in``.
+        handed_in: the submission.
         topic: the exercises of the chapter.
         expected: from ``expected_answers``; what it has of them holds for all seeds.
         limits: what the submission may use.
@@ -82,7 +80,6 @@ def examine(
             or may have; in particular ``SandboxUnavailable``.
     """
     start = time.monotonic()
-    handed_in = as_handed_in(master, data, topic.exercises)
     clock = Clock(limits, alone)
     run = Execution(topic, expected, handed_in, clock, limits, servers)
     with asyncio.Runner(loop_factory=SelectorLoop) as runner:
@@ -100,7 +97,7 @@ def examine(
     if by_hand := answers_by_hand(whole, topic.exercises):
         report[BY_HAND] = by_hand
     report["seconds"] = round(time.monotonic() - start, 3)
-    return Examination(report, kept_notebook(master, whole, reports))
+    return Examination(report, kept_notebook(handed_in.master, whole, reports))
 
 
 def summary(

@@ -28,6 +28,7 @@ from autograder.grading.examine import examine
 from autograder.grading.grade import Unexamined
 from autograder.sandbox.connection import fork_servers
 from autograder.sandbox.limits import Limits
+from autograder.submissions.cells import as_handed_in
 from classroom.forgeries import WRONG
 from classroom.submissions import hand_in, submission
 from tests.autograder.conftest import TOPIC, code_cell, patiently
@@ -124,7 +125,8 @@ def examination(needs_sandbox, topic, master, expected):
 
     def run(data, **limits):
         limits = Limits(**{"cell_seconds": 8, "submission_seconds": 40, **limits})
-        go = partial(examine, master, data, topic, expected, limits)
+        handed_in = as_handed_in(master, data, topic.exercises)
+        go = partial(examine, handed_in, topic, expected, limits)
         return patiently(partial(go, servers=fork_servers()))
 
     return run

@@ -14,7 +14,6 @@ from nbformat.v4 import new_markdown_cell
 from autograder.errors import GraderFault
 from autograder.notebooks import parse_notebook
 from autograder.sandbox.limits import Limits
-from autograder.submissions.written import written_in
 from tests.autograder.conftest import code_cell, scores
 from tests.suites import sweep
 
@@ -280,7 +279,7 @@ def examine(examined):
 def as_read(data):
     """What a worker makes of the file."""
     content = b"\xef\xbb\xbf" + json.dumps(data).encode()
-    return written_in(parse_notebook(content))
+    return parse_notebook(content)
 
 
 @sweep("accident", COST_NOTHING, ids=lambda f: f.__name__)

@@ -17,7 +17,7 @@ from autograder.__main__ import main
 from autograder.files import write_atomically
 from autograder.lms import collect as collecting
 from autograder.notebooks import METADATA_KEY
-from autograder.submissions.submitted import handed_in, read, students
+from autograder.submissions.submitted import handed_in
 from tests.autograder.archives import zipped
 from tests.autograder.conftest import TOPIC
 
@@ -474,23 +474,6 @@ def test_what_was_not_finished_is_not_handed_in(tmp_path, name):
     assert not handed_in(tmp_path, "ada", TOPIC)
     (folder / f".{TOPIC}.ipynb").touch()
     assert handed_in(tmp_path, "ada", TOPIC)
-
-
-def test_student_is_one_in_whichever_form_of_unicode_the_folder_is(run, course):
-    """A copy through a Mac may part an umlaut from its letter."""
-    one, two, folder = "M\u00fcller_7", "Mu\u0308ller_7", course / "submitted"
-    files = {f"{one}{END}/{TOPIC}.ipynb": "first"}
-    roster = f"student,moodle_id\n{one},7\n"
-    run(files, roster)
-    (folder / one).rename(folder / two)
-    assert students(folder) == ([one], {})
-    assert "1 as before" in run(files, roster)[1]
-    assert [entry.name for entry in folder.iterdir()] == [two]
-    assert read(folder, one, TOPIC).content == b"first"
-    (folder / one).mkdir()
-    usable, refused = students(folder)
-    assert (usable, list(refused)) == ([], [one])
-    assert "'M\\xfcller_7'" in refused[one] and "'Mu\\u0308ller_7'" in refused[one]
 
 
 def test_nothing_is_left_of_a_file_that_could_not_be_written(tmp_path, monkeypatch):

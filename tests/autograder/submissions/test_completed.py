@@ -16,7 +16,6 @@ from nbformat.v4 import new_code_cell, new_markdown_cell
 from autograder.grading.kept import kept_notebook
 from autograder.submissions.cells import as_handed_in
 from autograder.submissions.completed import answers_by_hand, completed
-from autograder.submissions.written import written_in
 from classroom.submissions import submission
 from tests.autograder.conftest import code_cell
 
@@ -39,7 +38,7 @@ def asking(master):
 @pytest.fixture
 def keep(asking, right):
     def kept(data):
-        handed_in = as_handed_in(asking, written_in(data), right)
+        handed_in = as_handed_in(asking, data, right)
         runs = [NotebookNode(outputs=[]) for _ in handed_in.cells]
         whole = completed(handed_in, runs)
         notebook = kept_notebook(asking, whole, [])
