@@ -7,7 +7,7 @@ import hashlib
 import json
 import secrets
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -25,12 +25,7 @@ from autograder.submissions.timestamps import time_of
 
 COMMON = 5  # mistakes of a class that are told after a run
 SHOWN = 3  # names of a kind in one line
-CERTAIN = "was rewritten; its mark by hand is of the earlier text"
-GONE = "is no longer there; its mark by hand is of an earlier text"
-UNCERTAIN = (
-    "may have been rewritten since its mark by hand: look again, since the report on "
-    "the earlier text is missing"
-)
+REWRITTEN = "was rewritten, or may have been, since its mark by hand: look again"
 
 Examined = tuple[Submission, dict, str]  # with its report and the notebook to be kept
 
@@ -174,7 +169,7 @@ class ChapterSubmissions:
 
         Together, because the disk has to be waited for each time.
         """
-        told: dict[str, dict[str, str]] = {}
+        told: dict[str, list[str]] = {}
         for submission, report, notebook in examined:
             told[submission.student] = self._rewritten(submission, report)
             write_atomically(self._kept_notebook(submission.student), notebook)
@@ -184,9 +179,9 @@ class ChapterSubmissions:
             told,
         )
         self.outcome.changes += [
-            f"{student}: {name} {what}"
+            f"{student}: {name} {REWRITTEN}"
             for student, names in told.items()
-            for name, what in names.items()
+            for name in names
         ]
         for submission, report, _ in examined:
             student = submission.student
@@ -198,16 +193,19 @@ class ChapterSubmissions:
             self._write_report(submission, report)
             self.outcome.graded[student] = report
 
-    def _rewritten(self, submission: Submission, report: dict) -> dict[str, str]:
-        """The answers that were another when they got their mark by hand, and why.
+    def _rewritten(self, submission: Submission, report: dict) -> list[str]:
+        """The answers that may have been another when they got their mark by hand.
 
         The report of an earlier run is what tells. It is written last, so a run that
         is killed loses nothing.
         """
         student = submission.student
         said = report_in(report_path(self.course, self.job.chapter, student)) or {}
-        marked = self.before[student].by_hand if student in self.before else {}
-        return {} if submission.is_told_by(said) else rewritten(said, report, marked)
+        if student not in self.before or submission.is_told_by(said):
+            return []
+        now, known = report.get(BY_HAND) or {}, said.get(BY_HAND) or {}
+        marked = self.before[student].by_hand.keys() & (now.keys() | known.keys())
+        return [n for n in sorted(marked) if n not in now or known.get(n) != now[n]]
 
     def _note_changes(self, student: str, report: dict) -> None:
         before = self._scores_before(student)
@@ -256,28 +254,6 @@ class ChapterSubmissions:
                 if old != new:
                     line = f"{student}: late penalty {old:g} -> {new:g}"
                     self.outcome.changes.append(line)
-
-
-def rewritten(
-    said: Mapping[str, Any], report: Mapping[str, Any], marked: Collection[str]
-) -> dict[str, str]:
-    """The answers with a mark by hand that were others when they got it, and why.
-
-    Args:
-        said: the report of an earlier run; empty if there is none.
-        report: of this run.
-        marked: the grade ids of the cells that have a mark by hand.
-    """
-    now, known = report.get(BY_HAND) or {}, said.get(BY_HAND) or {}
-    found = {}
-    for name in sorted(set(marked) & (now.keys() | known.keys())):
-        if name not in now:
-            found[name] = GONE
-        elif name not in known:
-            found[name] = UNCERTAIN
-        elif known[name] != now[name]:
-            found[name] = CERTAIN
-    return found
 
 
 def _report_on(course: Path, job: Job, submission: Submission) -> dict | None:

@@ -253,13 +253,11 @@ class SubmissionClient(NotebookClient):
     def _spend(self, size: int) -> bool:
         """Whether there is room for a message of this size, or it is left out.
 
-        Output beyond the limit is dropped, and the answers still count; only a flood
-        ends the kernel.
+        Output beyond the limit is dropped, and the answers still count; at a flood, the
+        warden ends the kernel.
         """
         self.room -= MESSAGE_BYTES + size
         self.too_long = self.room < 0
-        if self.room < self.limits.output_bytes - self.limits.message_bytes:
-            self.end_for(self.limits.called("message_bytes"))
         return not self.too_long
 
     def end_for(self, limit: str) -> None:

@@ -38,7 +38,6 @@ class Door:
         self._ours, self.inside = socket.socketpair()  # the kernel gets ``inside``
         self._reader: asyncio.StreamReader | None = None
         self._writer: asyncio.StreamWriter | None = None
-        self._header: tuple[int, int] | None = None  # of what was not yet read
         self.received = 0  # bytes
 
     async def open(self) -> None:
@@ -71,21 +70,20 @@ class Door:
         room = self._limits.answer_bytes
         with contextlib.suppress(asyncio.IncompleteReadError, ConnectionError):
             while True:
-                if self._header is None:
-                    header = await self._reader.readexactly(HEADER.size)
-                    self.received += HEADER.size
-                    self._header = HEADER.unpack(header)
-                asked, length = self._header
+                asked, length = HEADER.unpack(await self._next(HEADER.size))
                 room -= FRAME_BYTES + length
                 if length > MAX_ANSWER:
                     limit = megabytes(MAX_BYTES)
                     raise TooMuch(f"limit of {limit} on the answer to one case")
                 if room < 0:
                     raise TooMuch(self._limits.called("answer_bytes"))
-                data = await self._reader.readexactly(length)
-                self.received += length
-                self._header = None
+                data = await self._next(length)
                 if asked == question and not data:
                     return
                 if asked == question and len(answers) < most:
                     answers.append(data)
+
+    async def _next(self, count: int) -> bytes:
+        data = await self._reader.readexactly(count)
+        self.received += count
+        return data

@@ -29,7 +29,7 @@ class Sandbox:
 
     Everything is imported once. Then each grader that connects to ``address`` gets a
     fork server of its own, so that what ends one costs the others nothing. The sandbox
-    warms up while this process goes on. Use as a context manager, or close it.
+    warms up while this process goes on. Close it.
 
     Raises:
         SandboxUnavailable: bubblewrap is missing or may not make namespaces here.
@@ -56,22 +56,6 @@ class Sandbox:
                 env={"PATH": os.defpath},
                 start_new_session=True,  # an interrupt is for the grader alone
             )
-
-    def __enter__(self) -> Sandbox:
-        return self
-
-    def __exit__(self, *exc: object) -> None:
-        self.close()
-
-    @property
-    def pid(self) -> int:
-        """The process of bubblewrap."""
-        return self._process.pid
-
-    @property
-    def alive(self) -> bool:
-        """Whether bubblewrap still runs."""
-        return self._process.poll() is None
 
     def close(self) -> None:
         """End everything that runs in it."""
@@ -126,16 +110,6 @@ class ForkServer:
         except OSError:
             return False
 
-    @property
-    def alive(self) -> bool:
-        """Whether it still listens."""
-        try:
-            return bool(self._control.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT))
-        except BlockingIOError:
-            return True
-        except OSError:
-            return False
-
     def launch(self, key: str, fds: list[int], limits: Limits) -> socket.socket:
         """Fork a kernel that serves sockets; return its lifeline.
 
@@ -165,14 +139,12 @@ def _log(address: str) -> str:
     return f"{address}.log"
 
 
-class ForkServers:
-    """Where the kernels of this process are forked; replaced when it dies.
-
-    Use as a context manager, or close it.
+class ForkServers(contextlib.AbstractContextManager):
+    """Where the kernels of this process are forked; close it, or use it in a ``with``.
 
     Args:
-        address: of a sandbox that belongs to another process, used as long as it is
-            there. Otherwise this process starts one of its own when it needs one.
+        address: of a sandbox that belongs to another process. Without one, this process
+            starts one of its own when it needs it.
     """
 
     def __init__(self, address: str | None = None) -> None:
@@ -180,16 +152,17 @@ class ForkServers:
         self._own: Sandbox | None = None
         self._server: ForkServer | None = None
 
-    def __enter__(self) -> ForkServers:
-        return self
+    def launch(self, key: str, fds: list[int], limits: Limits) -> socket.socket:
+        """Fork a kernel, see ``ForkServer.launch``; in a new server if one has died.
 
-    def __exit__(self, *exc: object) -> None:
-        self.close()
-
-    @property
-    def own(self) -> Sandbox | None:
-        """The sandbox that this process has started, if it has."""
-        return self._own
+        Raises:
+            SandboxUnavailable: there is none, and none can be started.
+        """
+        try:
+            return self.current().launch(key, fds, limits)
+        except OSError:
+            self.close()
+            return self.current().launch(key, fds, limits)
 
     def current(self) -> ForkServer:
         """The fork server of this process.
@@ -197,24 +170,11 @@ class ForkServers:
         Raises:
             SandboxUnavailable: there is none, and none can be started.
         """
-        if self._own is not None and not self._own.alive:
-            self.close()
-        if self._server is not None and not self._server.alive:
-            self._server.close()
-            self._server = None
         if self._server is None:
-            self._server = self._connect()
+            if self._address is None:
+                self._own = Sandbox()
+            self._server = ForkServer(self._own.address if self._own else self._address)
         return self._server
-
-    def _connect(self) -> ForkServer:
-        if self._address is not None:
-            try:
-                return ForkServer(self._address)
-            except SandboxUnavailable:  # its owner has ended
-                self._address = None
-        if self._own is None:
-            self._own = Sandbox()
-        return ForkServer(self._own.address)
 
     def close(self) -> None:
         """End the fork server, and the sandbox if it is this process's own."""
@@ -224,6 +184,9 @@ class ForkServers:
         if self._own is not None:
             self._own.close()
             self._own = None
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
 
 
 @cache

@@ -112,16 +112,6 @@ class Kernel(IPythonKernel):
             publisher.pub_socket = kernel.iopub_socket
         return kernel
 
-    def pre_handler_hook(self) -> None:
-        """Let SIGINT be ignored, as between two messages.
-
-        Nobody interrupts a cell here. Whoever sends this signal sends it from outside,
-        and an answer that it stopped would be blamed for that.
-        """
-
-    def post_handler_hook(self) -> None:
-        """Nothing was changed."""
-
     async def do_execute(self, *arguments: Any, **options: Any) -> dict[str, Any]:
         """Run a cell, then replace the streams that it has closed."""
         try:

@@ -78,12 +78,7 @@ class SandboxKernelManager:
                 sock.bind(f"{self._address}-{port}")
                 sock.listen(16)
             fds = [*(sock.fileno() for sock in listening), *pass_fds]
-            launch = (self._key, fds, self.limits)
-            try:
-                self._lifeline = self.servers.current().launch(*launch)
-            except OSError:  # the fork server has just died
-                self.servers.close()
-                self._lifeline = self.servers.current().launch(*launch)
+            self._lifeline = self.servers.launch(self._key, fds, self.limits)
             self._lifeline.setblocking(False)
         finally:
             for sock in listening:

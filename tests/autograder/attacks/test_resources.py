@@ -5,22 +5,11 @@ Each attacker's softmax is wrong and holds the attack; the limits are small.
 
 from __future__ import annotations
 
-import contextlib
-import os
-import signal
-import time
-from functools import partial
-from pathlib import Path
-
+import psutil
 import pytest
 
 from autograder.grading.grade import grade
-from autograder.sandbox.connection import (
-    ForkServer,
-    ForkServers,
-    Sandbox,
-    fork_servers,
-)
+from autograder.sandbox.connection import ForkServers
 from autograder.sandbox.limits import Limits
 from autograder.sandbox.manager import SandboxKernelManager
 from classroom.forgeries import WRONG
@@ -193,7 +182,7 @@ def graded(grade_class, attacking, asked, master, right):
     students |= {n: attacking(code) for n, (code, _) in asked(ATTACKS).items()}
     students["neighbour z"] = submission(master, right)
     # Workers of its own, which end: those that stay keep fork servers.
-    graded = grade_class(students, LIMITS, by=partial(grade, jobs=2))
+    graded = grade_class(students, LIMITS, by=grade)
     assert not left_behind(before), "something of a submission still runs"
     return graded
 
@@ -288,52 +277,17 @@ def test_memory_counts_from_where_the_libraries_end(needs_sandbox, size, told):
     assert (text, alive, ended) == (told, "7", None)
 
 
-def children(pid):
-    task = Path(f"/proc/{pid}/task/{pid}/children")
-    return [int(child) for child in task.read_text().split()]
-
-
-def test_a_sandbox_that_dies_is_replaced(examination, attacking, everything):
-    fork_servers().current()
-    os.kill(fork_servers().own.pid, signal.SIGKILL)
-    while fork_servers().own.alive:
-        time.sleep(0.01)
-    report = examination(attacking()).report
-    assert report["score"] > 0
-    assert report["notes"] == []
-
-
-def test_a_fork_server_that_dies_is_replaced_and_no_other_is_lost(
-    examination, attacking, everything
-):
-    mine = fork_servers().current()
-    mine.wait_until_ready()
-    own = fork_servers().own
-    imports = own.pid
-    while Path(f"/proc/{imports}/comm").read_text() == "bwrap\n":
-        imports = children(imports)[-1]
-    waiting = children(imports)[-1]  # below it, an earlier test may still be ending
-    with contextlib.closing(ForkServer(own.address)) as another:
-        another.wait_until_ready()
-        os.kill(waiting, signal.SIGKILL)
-        while mine.alive:
-            time.sleep(0.01)
-        assert another.alive
-        report = examination(attacking()).report
-        assert fork_servers().current() is not mine
-    assert report["score"] > 0
-    assert report["notes"] == []
-
-
-def test_graders_may_share_a_sandbox_until_it_is_gone():
-    with contextlib.ExitStack() as stack:
-        with Sandbox() as theirs:
-            servers = stack.enter_context(ForkServers(theirs.address))
-            servers.current().wait_until_ready()
-            assert servers.own is None
-        while (server := servers.current()) and servers.own is None:
-            time.sleep(0.01)
-        server.wait_until_ready()
+def test_a_sandbox_that_dies_is_replaced(needs_sandbox):
+    here = psutil.Process()
+    before = here.children()
+    with ForkServers() as servers:
+        assert run("print(1)", servers=servers) == (["1\n"], None)
+        (sandbox,) = set(here.children()) - set(before)
+        dying = [sandbox, *sandbox.children(recursive=True)]
+        for process in dying:
+            process.kill()
+        assert psutil.wait_procs(dying, timeout=60)[1] == []
+        assert run("print(2)", servers=servers) == (["2\n"], None)
 
 
 # Sources that are meant to break the grader itself, before anything is run.
