@@ -82,7 +82,7 @@ class SubmissionClient(NotebookClient):
     async def async_start_new_kernel(self, **kwargs: Any) -> None:
         """Start a kernel that has the other end of our door, and open ours."""
         inside = self.door.inside.fileno()
-        await super().async_start_new_kernel(**kwargs, pass_fds=[inside])
+        await super().async_start_new_kernel(**kwargs, answers=inside)
         await self.door.open()
 
     async def close(self, manager: SandboxKernelManager) -> None:

@@ -15,7 +15,7 @@ from typing import Any
 
 from autograder.errors import GraderFault
 from autograder.files import printable
-from autograder.grading.chapter import SHOWN, ChapterSubmissions, Outcome
+from autograder.grading.chapter import SHOWN, ChapterSubmissions, Outcome, some
 from autograder.grading.queue import Entry, examined
 from autograder.grading.worker import Job, Workplace
 from autograder.grading.workers import Pool
@@ -46,18 +46,13 @@ class Unexamined(GraderFault):
             for student, reason in outcome.unexamined.items():
                 reasons.setdefault(reason, []).append(f"{student} ({chapter})")
         ranked = sorted(reasons.items(), key=lambda item: (-len(item[1]), item[0]))
-        named = [f"{_few(who)}: {why}" for why, who in ranked[:SHOWN]]
+        named = [f"{some(sorted(who))}: {why}" for why, who in ranked[:SHOWN]]
         count = sum(map(len, reasons.values()))
         super().__init__(
             f"{count} not examined through no fault of their own, so without a mark "
             f"from this run; {printable('; '.join(named))}. Everything else is "
             "recorded: run it again to go on"
         )
-
-
-def _few(names: list[str]) -> str:
-    """Names, or how many they are: the outcomes name everyone."""
-    return ", ".join(sorted(names)) if len(names) <= SHOWN else f"{len(names)} of them"
 
 
 def _some_of(names: list[str], only: Collection[str]) -> list[str]:

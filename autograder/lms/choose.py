@@ -24,12 +24,7 @@ from autograder.lms.archives import (
 from autograder.lms.owners import Upload
 from autograder.notebooks import MAX_FILE_BYTES, is_untouched, parse_notebook
 from autograder.submissions.chapters import chapter_in, is_named_after
-from autograder.submissions.modules import (
-    MAX_MODULES,
-    MODULE,
-    MOST_MODULES,
-    is_module,
-)
+from autograder.submissions.modules import MAX_MODULES, is_module
 
 # A browser that takes a notebook for a text adds another ending to its name.
 _NOTEBOOK = re.compile(r"\.ipynb(?:\.(?:json|txt))?$", re.IGNORECASE)
@@ -110,15 +105,12 @@ def _rank(content: bytes, chapter: str, file: Upload) -> tuple[Any, ...]:
 
 def _modules(best: Upload, files: Sequence[Upload]) -> dict[str, Member]:
     """Files of Python beside a notebook, by the name that it imports them by."""
-    folder, room = PurePosixPath(best.inner).parent, MAX_MODULES
+    folder = PurePosixPath(best.inner).parent
     found: dict[str, Member] = {}
     for file in sorted(files, key=lambda file: file.inner):
         path = PurePosixPath(file.inner)
-        if path.suffix != MODULE or not path.is_relative_to(folder):
-            continue
-        name = str(path.relative_to(folder))
-        fits = len(found) < MOST_MODULES and file.member.size <= room
-        if is_module(name) and name not in found and fits:
-            found[name] = file.member
-            room -= file.member.size
+        if path.is_relative_to(folder) and file.member.size <= MAX_MODULES:
+            name = str(path.relative_to(folder))
+            if is_module(name):
+                found.setdefault(name, file.member)
     return found

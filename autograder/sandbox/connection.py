@@ -6,7 +6,6 @@ import atexit
 import contextlib
 import json
 import os
-import select
 import socket
 import subprocess
 import tempfile
@@ -22,6 +21,7 @@ from autograder.sandbox.bubblewrap import (
 from autograder.sandbox.limits import Limits
 
 START_SECONDS = 120
+READY = b"ready"  # says a fork server
 
 
 class Sandbox:
@@ -65,80 +65,6 @@ class Sandbox:
         self._folder.cleanup()
 
 
-class ForkServer:
-    """A process in a sandbox that has imported everything and forks kernels.
-
-    Args:
-        address: of the sandbox.
-
-    Raises:
-        SandboxUnavailable: the sandbox is gone.
-    """
-
-    def __init__(self, address: str) -> None:
-        self._address = address
-        self._ready = False
-        self._control = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        try:
-            self._control.connect(address)
-        except OSError as error:
-            self._control.close()
-            raise SandboxUnavailable(f"the sandbox is gone: {error}") from error
-
-    def wait_until_ready(self) -> None:
-        """Wait until it has imported everything.
-
-        Raises:
-            SandboxUnavailable: it did not come up.
-        """
-        self._ready = self._ready or self._told_ready()
-        if not self._ready:
-            last = []
-            with contextlib.suppress(OSError):
-                log = Path(_log(self._address)).read_bytes().decode(errors="replace")
-                last = log.strip().splitlines()[-1:]
-            raise SandboxUnavailable(
-                f"the sandbox did not start: {' '.join(last) or 'no reason given'}"
-            )
-
-    def _told_ready(self) -> bool:
-        poller = select.poll()
-        poller.register(self._control, select.POLLIN)
-        try:
-            told = poller.poll(START_SECONDS * 1000)
-            return bool(told) and self._control.recv(16) == b"ready"
-        except OSError:
-            return False
-
-    def launch(self, key: str, fds: list[int], limits: Limits) -> socket.socket:
-        """Fork a kernel that serves sockets; return its lifeline.
-
-        ``fds`` are the listening sockets of its channels and, if it is to be asked
-        questions, the connected one for its answers.
-
-        On the lifeline comes a descriptor of its process; when it ends, a JSON message
-        that says how. Closing the lifeline kills it.
-        """
-        self.wait_until_ready()
-        lifeline, other = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        request = {"key": key, "limits": asdict(limits)}
-        message = [json.dumps(request).encode()]
-        try:
-            socket.send_fds(self._control, message, [other.fileno(), *fds])
-        finally:
-            other.close()
-        return lifeline
-
-    def close(self) -> None:
-        """Let it end."""
-        self._control.close()
-
-
-def _log(address: str) -> str:
-    """Where a sandbox writes its errors."""
-    return f"{address}.log"
-
-
 class ForkServers(contextlib.AbstractContextManager):
     """Where the kernels of this process are forked; close it, or use it in a ``with``.
 
@@ -150,43 +76,77 @@ class ForkServers(contextlib.AbstractContextManager):
     def __init__(self, address: str | None = None) -> None:
         self._address = address
         self._own: Sandbox | None = None
-        self._server: ForkServer | None = None
+        self._control: socket.socket | None = None
 
     def launch(self, key: str, fds: list[int], limits: Limits) -> socket.socket:
-        """Fork a kernel, see ``ForkServer.launch``; in a new server if one has died.
+        """Fork a kernel that serves sockets; return its lifeline.
+
+        ``fds`` are a connected socket for its answers and the listening ones of its
+        channels.
+
+        On the lifeline comes a descriptor of its process; when it ends, a JSON message
+        that says how. Closing the lifeline kills it.
+
+        Raises:
+            SandboxUnavailable: there is no fork server, and none can be started.
+        """
+        lifeline, other = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        message = [json.dumps({"key": key, "limits": asdict(limits)}).encode()]
+        with other:
+            fds = [other.fileno(), *fds]
+            try:
+                socket.send_fds(self._server(), message, fds)
+            except OSError:  # the server has died
+                self.close()
+                socket.send_fds(self._server(), message, fds)
+        return lifeline
+
+    def _server(self) -> socket.socket:
+        """The connection to a process that has imported everything and forks kernels.
 
         Raises:
             SandboxUnavailable: there is none, and none can be started.
         """
+        if self._control is not None:
+            return self._control
+        if self._address is None:
+            self._own = Sandbox()
+        address = self._own.address if self._own else self._address
+        control = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         try:
-            return self.current().launch(key, fds, limits)
+            control.connect(address)
+            control.settimeout(START_SECONDS)
+            ready = control.recv(16) == READY
+            control.settimeout(None)
         except OSError:
-            self.close()
-            return self.current().launch(key, fds, limits)
-
-    def current(self) -> ForkServer:
-        """The fork server of this process.
-
-        Raises:
-            SandboxUnavailable: there is none, and none can be started.
-        """
-        if self._server is None:
-            if self._address is None:
-                self._own = Sandbox()
-            self._server = ForkServer(self._own.address if self._own else self._address)
-        return self._server
+            ready = False
+        if not ready:
+            control.close()
+            last = []
+            with contextlib.suppress(OSError):
+                log = Path(_log(address)).read_bytes().decode(errors="replace")
+                last = log.strip().splitlines()[-1:]
+            said = " ".join(last) or "no reason given"
+            raise SandboxUnavailable(f"the sandbox did not start, or is gone: {said}")
+        self._control = control
+        return control
 
     def close(self) -> None:
         """End the fork server, and the sandbox if it is this process's own."""
-        if self._server is not None:
-            self._server.close()
-            self._server = None
+        if self._control is not None:
+            self._control.close()
+            self._control = None
         if self._own is not None:
             self._own.close()
             self._own = None
 
     def __exit__(self, *exc: object) -> None:
         self.close()
+
+
+def _log(address: str) -> str:
+    """Where a sandbox writes its errors."""
+    return f"{address}.log"
 
 
 @cache

@@ -97,11 +97,6 @@ class HandedIn:
         above = [n for n in places if not asked or n <= asked[-1]]
         return next(iter((above or places)[-1:]), None)
 
-    def answer(self, exercise: str) -> str:
-        """The code of the cell that answers an exercise; empty if there is none."""
-        place = self.place_of(exercise)
-        return "" if place is None else self.cells[place].source
-
     def defined_again(self, exercise: str) -> bool:
         """Whether an answer is defined again below the check that counts."""
         asked = [n for n, cell in enumerate(self.cells) if exercise in cell.asks]

@@ -144,7 +144,7 @@ def _read(folder: Path, student: str, chapter: str) -> Submission:
     if folder.is_symlink() or not folder.is_dir():
         reason = f"what is in the place of the folder {chapter} is none"
         return Submission(student, b"", reason)
-    timestamp, note = _timestamp(folder / "timestamp.txt")
+    timestamp = _timestamp(folder / "timestamp.txt")
     copies = _copies_in(folder, chapter)
     named = [copy for copy in copies if is_named_after(chapter, copy.name)]
     if not named and len(copies) != 1:
@@ -152,10 +152,9 @@ def _read(folder: Path, student: str, chapter: str) -> Submission:
         found = ", ".join(map(printable, names[:3]))
         reason = f"no notebook {chapter}.ipynb was submitted"
         reason += f"; found {found}" if found else ""
-        return Submission(student, b"", reason, timestamp, note)
+        return Submission(student, b"", reason, timestamp)
     path = _with_work(named or copies, chapter)
-    notes = [note] if note else []
-    name = str(path.relative_to(folder))
+    notes, name = [], str(path.relative_to(folder))
     if name != f"{chapter}.ipynb":
         notes.append(f"the notebook was named {printable(name)}")
     others = [printable(copy.name) for copy in copies if copy != path]
@@ -212,17 +211,16 @@ def read_secret(submitted: Path, student: str, chapter: str) -> str | None:
     return text if text.isalnum() else None
 
 
-def _timestamp(path: Path) -> tuple[str | None, str | None]:
-    """What a time stamp file says, and a note if it cannot be read."""
+def _timestamp(path: Path) -> str | None:
+    """What a time stamp file says, which may be no time."""
     if not os.path.lexists(path):
-        return None, None
+        return None
     try:
-        text = plain_file(path, 1000).decode("utf-8-sig").strip()
+        return plain_file(path, 1000).decode("utf-8-sig").strip() or None
     except Inaccessible:
         raise
     except (Unusable, UnicodeDecodeError):
-        return None, "the time stamp could not be read"
-    return text or None, None
+        return "unreadable"
 
 
 def _with_work(copies: Sequence[Path], chapter: str) -> Path:
