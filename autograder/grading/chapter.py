@@ -14,7 +14,6 @@ from typing import Any
 
 from autograder.errors import GraderFault
 from autograder.files import printable, write_atomically
-from autograder.grading.examine import BY_HAND
 from autograder.grading.worker import Job
 from autograder.marks.gradebook import ChapterMarks
 from autograder.marks.reports import report_in, report_path
@@ -25,7 +24,7 @@ from autograder.submissions.timestamps import time_of
 
 COMMON = 5  # mistakes of a class that are told after a run
 SHOWN = 3  # names of a kind in one line
-REWRITTEN = "was rewritten, or may have been, since its mark by hand: look again"
+LOOK_AGAIN = "was marked by hand, and may have another answer now: look again"
 
 Examined = tuple[Submission, dict, str]  # with its report and the notebook to be kept
 
@@ -171,7 +170,7 @@ class ChapterSubmissions:
         """
         told: dict[str, list[str]] = {}
         for submission, report, notebook in examined:
-            told[submission.student] = self._rewritten(submission, report)
+            told[submission.student] = self._marked_before(submission, report)
             write_atomically(self._kept_notebook(submission.student), notebook)
             self._write_beside(submission)
         unreadable = self.marks.write(
@@ -179,7 +178,7 @@ class ChapterSubmissions:
             told,
         )
         self.outcome.changes += [
-            f"{student}: {name} {REWRITTEN}"
+            f"{student}: {name} {LOOK_AGAIN}"
             for student, names in told.items()
             for name in names
         ]
@@ -193,19 +192,18 @@ class ChapterSubmissions:
             self._write_report(submission, report)
             self.outcome.graded[student] = report
 
-    def _rewritten(self, submission: Submission, report: dict) -> list[str]:
-        """The answers that may have been another when they got their mark by hand.
+    def _marked_before(self, submission: Submission, report: dict) -> list[str]:
+        """The instructor's own questions with a mark for an earlier submission.
 
-        The report of an earlier run is what tells. It is written last, so a run that
-        is killed loses nothing.
+        The report of an earlier run tells which it was. It is written last, so a run
+        that is killed loses nothing.
         """
         student = submission.student
         said = report_in(report_path(self.course, self.job.chapter, student)) or {}
         if student not in self.before or submission.is_told_by(said):
             return []
-        now, known = report.get(BY_HAND) or {}, said.get(BY_HAND) or {}
-        marked = self.before[student].by_hand.keys() & (now.keys() | known.keys())
-        return [n for n in sorted(marked) if n not in now or known.get(n) != now[n]]
+        exercises = {exercise["name"] for exercise in report["exercises"]}
+        return sorted(self.before[student].by_hand.keys() - exercises)
 
     def _note_changes(self, student: str, report: dict) -> None:
         before = self._scores_before(student)

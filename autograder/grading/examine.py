@@ -25,9 +25,7 @@ from autograder.judge import Report, refuse
 from autograder.sandbox.connection import ForkServers
 from autograder.sandbox.limits import Limits
 from autograder.submissions.cells import HandedIn, as_handed_in
-from autograder.submissions.completed import answers_by_hand, completed
-
-BY_HAND = "answers_by_hand"  # another name when something else is digested
+from autograder.submissions.completed import completed
 
 
 @dataclass
@@ -35,8 +33,8 @@ class Examination:
     """The outcome of one submission.
 
     Attributes:
-        report: plain data: chapter, score, max_score, exercises, notes, refused,
-            seconds and, if it ran, by_hand (where the instructor asks questions).
+        report: plain data: chapter, score, max_score, exercises, notes, refused and
+            seconds.
         notebook: the student's own with its outputs, safe to show, and completed with
             what was released.
     """
@@ -94,8 +92,6 @@ def examine(
     ]
     report = summary(topic, reports, notes)
     whole = completed(handed_in, run.outputs)
-    if by_hand := answers_by_hand(whole, topic.exercises):
-        report[BY_HAND] = by_hand
     report["seconds"] = round(time.monotonic() - start, 3)
     return Examination(report, kept_notebook(handed_in.master, whole, reports))
 

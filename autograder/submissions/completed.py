@@ -7,8 +7,7 @@ is put back. What else a student wrote stands where it stood.
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from nbformat import NotebookNode
@@ -100,33 +99,3 @@ def _places(graded: Sequence[NotebookNode], handed_in: HandedIn) -> dict[str, in
             taken.add(place)
             found[name] = place
     return found
-
-
-def answers_by_hand(
-    notebook: Sequence[Shown], exercises: Collection[str]
-) -> dict[str, str]:
-    """What the instructor's own questions got, in a form that tells whether it changed.
-
-    Args:
-        notebook: completed.
-        exercises: that are marked without a person.
-
-    Returns:
-        A digest of each answer, with what was added below it, by its grade id.
-    """
-    texts: dict[str, list[str]] = {}
-    name = None  # of the question to which what follows is the answer
-    for cell in notebook:
-        if cell.released is not None:
-            entry = cell.released.metadata.nbgrader
-            asked = entry.get("solution") or entry.get("task")
-            name = grade_id_of(cell.released) if asked else None
-        if name is not None and name not in exercises and cell.is_own:
-            texts.setdefault(name, []).append(cell.source.strip())
-            texts[name] += [data for _, data in cell.pictures]
-        elif name is not None and name not in exercises:
-            texts.setdefault(name, [])
-    return {
-        name: hashlib.sha256("\n\n".join(parts).encode()).hexdigest()[:16]
-        for name, parts in texts.items()
-    }
