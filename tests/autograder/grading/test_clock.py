@@ -124,9 +124,7 @@ STALLED = Limits(cell_seconds=20, submission_seconds=1000)
     ("share", "alone", "fault", "least"),
     [
         (1.0, True, OWN, 1),  # the cell has this thread read all the time
-        (1.0, False, OURS, 1),
         (0.1, True, OURS, PATIENCE),  # this thread has no processor
-        (0.1, False, OURS, PATIENCE),
     ],
 )
 def test_that_this_thread_is_late_is_the_fault_of_the_cell_only_if_it_worked(
@@ -150,21 +148,3 @@ def test_that_this_thread_is_late_is_the_fault_of_the_cell_only_if_it_worked(
     with pytest.raises(fault):
         asyncio.run(go())
     assert skipped.passed >= least * STALLED.cell_seconds
-
-
-@pytest.mark.parametrize(
-    ("share", "fault"), [(0.0, GraderFault), (1.0, SubmissionFault)]
-)
-def test_short_cells_lose_no_time_in_which_only_this_thread_was_held_up(
-    skipped, share, fault
-):
-    async def go():
-        async def cell():
-            skipped.stall(10, share)
-
-        clock = Clock(Limits(cell_seconds=30, submission_seconds=50), alone=True)
-        for _ in range(30):
-            await clock.watch(asyncio.ensure_future(cell()), Meter())
-
-    with pytest.raises(fault):
-        asyncio.run(go())
