@@ -38,11 +38,6 @@ def reordered(data):
     data["cells"].reverse()
 
 
-def check_pointed_elsewhere(data):
-    find(data, "check-softmax")["source"] = "check(attend)"
-    find(data, "check-softmax")["metadata"]["nbgrader"]["grade_id"] = "check-attend"
-
-
 def set_entry(**values):
     def change(data):
         find(data, "check-softmax")["metadata"]["nbgrader"].update(values)
@@ -71,17 +66,8 @@ def right_answer_at_the_end(data):
     data["cells"].append(right)
 
 
-def kernel_with_a_path(data):
-    data["metadata"]["kernelspec"] = {"name": "../../evil\x1b[31m", "argv": ["sh"]}
-
-
 def setup_replaced(data):
     find(data, "setup-1")["source"] = "def check(f): return 32"
-
-
-def invalid_ids(data):
-    for number, cell in enumerate(data["cells"]):
-        cell["id"] = [None, 7, "", "a b\n", "x" * 999, {}][number % 6]
 
 
 def everything_is_odd(data):
@@ -104,16 +90,12 @@ SAME_SCORE = {
     "37 a check cell is deleted": check_deleted,
     "37 a check cell is copied": check_copied,
     "37 cells are reordered": reordered,
-    "37 a check cell checks something else": check_pointed_elsewhere,
     "37 the setup cell is replaced": setup_replaced,
     "37 the ids of two cells are swapped": swapped_ids,
     "38 points are changed": set_entry(points=1000),
-    "38 a cell is turned into a task": set_entry(task=True),
     "38 an entry is not what it should be": set_entry(points=[], grade={}, locked="x"),
     "39 cells of one's own are graded": own_graded_cells,
     "39 the exercise is there twice": right_answer_at_the_end,
-    "40 a kernel with a path is named": kernel_with_a_path,
-    "44 ids are not valid": invalid_ids,
     "43 everything is odd": everything_is_odd,
     "an exercise is retyped as markdown": retyped_as_markdown,
 }
@@ -179,8 +161,6 @@ def write_odd_folders(submitted, text):
     notebook = submitted / "neighbour a" / TOPIC / f"{TOPIC}.ipynb"
     os.mkfifo(folder("a pipe") / f"{TOPIC}.ipynb")
     (folder("a link") / f"{TOPIC}.ipynb").symlink_to(notebook)
-    (folder("a link to itself") / f"{TOPIC}.ipynb").symlink_to(f"{TOPIC}.ipynb")
-    (folder("a link to zeros") / f"{TOPIC}.ipynb").symlink_to("/dev/zero")
     (folder("a folder") / f"{TOPIC}.ipynb").mkdir()
     os.link(notebook, folder("a hard link") / f"{TOPIC}.ipynb")
     timed = folder("a pipe for a time stamp")
@@ -302,8 +282,7 @@ def test_46_names_that_could_mean_more_are_refused_aloud(graded):
 
 @pytest.mark.parametrize(
     "student",
-    ["a pipe", "a link", "a link to itself", "a link to zeros", "a folder", "a crowd"]
-    + ["two notebooks", "a linked chapter"],
+    ["a pipe", "a link", "a folder", "a crowd", "two notebooks", "a linked chapter"],
 )
 def test_35_what_is_no_plain_file_has_zero_points_and_a_reason(graded, student):
     assert graded.marks[student] == 0

@@ -115,10 +115,6 @@ ATTACKS = {
         "while True: display({'image/png': 'x' * 9999, 'text/html': 'x'}, raw=True)\n",
         ("output limit of 1 MB", "limit of 8 MB on all it sends"),
     ),
-    "25 giant answers": (
-        "import numpy as np\ndef softmax(scores): return np.zeros(10**6)\n",
-        ("limit of 8 MB on all it sends", "expected"),
-    ),
     "26 all file descriptors": (
         "import os\nx = [os.open('/dev/null', 0) for _ in range(9999)]\n",
         ("limit of 128 open files",),
@@ -205,13 +201,6 @@ def test_the_neighbours_of_gluttons_have_all_their_points(graded, everything):
     assert graded.marks["neighbour a"] == everything == graded.marks["neighbour z"]
 
 
-def test_a_submission_of_many_slow_cells_ends_at_its_own_limit(examination, attacking):
-    slow = attacking(cells=["import time; time.sleep(1)"] * 90)
-    report = examination(slow, submission_seconds=4).report
-    assert scores(report)["attend"] > 0  # which needs none of them
-    assert "time limit of 4 s" in about(report)
-
-
 def test_answers_are_limited_by_themselves(examination, attacking):
     large = "import numpy as np\ndef softmax(scores): return np.zeros(50_000)\n"
     data = attacking(large)
@@ -219,15 +208,6 @@ def test_answers_are_limited_by_themselves(examination, attacking):
     report = examination(data, answer_bytes=MB).report
     assert "calling softmax ended the kernel: answer limit of 1 MB" in about(report)
     assert scores(report)["attend"] > 0
-
-
-def test_a_right_answer_may_display_much(examination, attacking, right, everything):
-    shows = "from IPython.display import display\nfor n in range(1200): display(n)"
-    softmax = right["softmax"] + "\n_right = softmax\ndef softmax(scores):\n"
-    softmax += "".join(f"    {line}\n" for line in shows.splitlines())
-    softmax += "    return _right(scores)\n"
-    report = examination(attacking(softmax), cell_seconds=30).report
-    assert report["score"] == everything
 
 
 def test_a_hundred_answers_that_end_kernels_end_a_few(
