@@ -24,8 +24,7 @@ from autograder.sandbox.messages import UnreadableMessage
 from autograder.sandbox.usage import Used
 from autograder.stepwise import stopped_in_line
 
-GRACE_STEPS, GRACE_SECONDS = 20, 0.1  # to read what the kernel had sent
-MOST_STEPS = 100  # even while data keeps arriving
+GRACE_STEPS, GRACE_SECONDS = 100, 0.1  # to read what the kernel had sent
 MESSAGE_BYTES = 200  # what any message counts, beside its content
 
 
@@ -161,16 +160,11 @@ class SubmissionClient(NotebookClient):
         Raises:
             GraderFault: reading has failed, so a kernel may have waited for us.
         """
-        received, idle = self.door.received, 0
-        for _ in range(MOST_STEPS):
+        for _ in range(GRACE_STEPS):
             if (await asyncio.wait([reading], timeout=GRACE_SECONDS))[0]:
                 if (error := reading.exception()) is not None:
                     raise _as_ours(error) from error
                 return True
-            idle = idle + 1 if self.door.received == received else 0
-            received = self.door.received
-            if idle == GRACE_STEPS:
-                break
         return False
 
     async def _read(self, question: int, most: int, answers: list[bytes]) -> None:

@@ -28,9 +28,6 @@ class Door:
 
     Args:
         limits: ``answer_bytes`` is what may come in answer to one question.
-
-    Attributes:
-        received: how many bytes were read.
     """
 
     def __init__(self, limits: Limits) -> None:
@@ -38,7 +35,6 @@ class Door:
         self._ours, self.inside = socket.socketpair()  # the kernel gets ``inside``
         self._reader: asyncio.StreamReader | None = None
         self._writer: asyncio.StreamWriter | None = None
-        self.received = 0  # bytes
 
     async def open(self) -> None:
         """Start to listen, once the kernel has its end."""
@@ -70,20 +66,17 @@ class Door:
         room = self._limits.answer_bytes
         with contextlib.suppress(asyncio.IncompleteReadError, ConnectionError):
             while True:
-                asked, length = HEADER.unpack(await self._next(HEADER.size))
+                asked, length = HEADER.unpack(
+                    await self._reader.readexactly(HEADER.size)
+                )
                 room -= FRAME_BYTES + length
                 if length > MAX_ANSWER:
                     limit = megabytes(MAX_BYTES)
                     raise TooMuch(f"limit of {limit} on the answer to one case")
                 if room < 0:
                     raise TooMuch(self._limits.called("answer_bytes"))
-                data = await self._next(length)
+                data = await self._reader.readexactly(length)
                 if asked == question and not data:
                     return
                 if asked == question and len(answers) < most:
                     answers.append(data)
-
-    async def _next(self, count: int) -> bytes:
-        data = await self._reader.readexactly(count)
-        self.received += count
-        return data
