@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import json
 import secrets
@@ -128,10 +127,17 @@ class ChapterSubmissions:
         """
         try:
             submission = self.read(name)
-            report = _report_on(self.course, self.job, submission)
         except GraderFault:  # examining the submission will report it
             return None
-        if report is None or report["kept"] != _digest(self._kept_notebook(name)):
+        report = report_in(report_path(self.course, self.job.chapter, name))
+        kept = _digest(self._kept_notebook(name))
+        if (
+            report is None
+            or not submission.is_told_by(report)
+            or report.get("chapter_notebook") != self.job.fingerprint
+            or kept is None
+            or report.get("kept") != kept
+        ):
             return None
         before = self._scores_before(name)
         counting = credited(report, self.rules)["exercises"]
@@ -238,11 +244,11 @@ class ChapterSubmissions:
         student, chapter = submission.student, self.job.chapter
         folder = self._kept_notebook(student).parent
         stamp = submission.timestamp or ""
-        _write_if_new(folder / "timestamp.txt", stamp if time_of(stamp) else "")
+        write_atomically(folder / "timestamp.txt", stamp if time_of(stamp) else "")
         secret = read_secret(self.course / "submitted", student, chapter)
         path = folder / "submission_secret.txt"
         if secret is not None or not path.exists():
-            _write_if_new(path, secret or secrets.token_hex(64))
+            write_atomically(path, secret or secrets.token_hex(64))
 
     def tell_penalties(self) -> None:
         """Report whose late penalty has changed in this run."""
@@ -252,25 +258,6 @@ class ChapterSubmissions:
                 if old != new:
                     line = f"{student}: late penalty {old:g} -> {new:g}"
                     self.outcome.changes.append(line)
-
-
-def _report_on(course: Path, job: Job, submission: Submission) -> dict | None:
-    """An earlier run's report on this very submission to this very chapter."""
-    report = report_in(report_path(course, job.chapter, submission.student))
-    same = report is not None and (
-        submission.is_told_by(report)
-        and report.get("chapter_notebook") == job.fingerprint
-        and {"exercises", "kept"} <= set(report)
-    )
-    return report if same else None
-
-
-def _write_if_new(path: Path, text: str) -> None:
-    """Write a small file unless it says the same already."""
-    with contextlib.suppress(OSError, ValueError):
-        if path.read_text(encoding="utf-8") == text:
-            return
-    write_atomically(path, text)
 
 
 def _digest(path: Path) -> str | None:
