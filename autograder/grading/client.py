@@ -21,7 +21,6 @@ from autograder.grading.kept import add_output
 from autograder.sandbox.limits import Limits
 from autograder.sandbox.manager import SandboxKernelManager
 from autograder.sandbox.messages import UnreadableMessage
-from autograder.sandbox.usage import Used
 from autograder.stepwise import stopped_in_line
 
 GRACE_STEPS, GRACE_SECONDS = 100, 0.1  # to read what the kernel had sent
@@ -104,7 +103,7 @@ class SubmissionClient(NotebookClient):
         self.failed = self._first = None
         execution = asyncio.ensure_future(self.async_execute_cell(cell, number + 1))
         try:
-            await self.clock.watch(execution, self)
+            await self.clock.watch(execution, self.km)
         except SubmissionFault as fault:
             return self._broken or str(fault)
         except (CellTimeoutError, DeadKernelError):
@@ -120,10 +119,6 @@ class SubmissionClient(NotebookClient):
         """Run only what a cell defines, and show nothing; see ``run``."""
         code = f"__import__('autograder.stepwise').stepwise.define({source!r})"
         return await self.run(code_cell(code), -1)
-
-    async def used(self) -> Used | None:
-        """What the kernel has used by now; see ``clock.Meter``."""
-        return await self.km.used()
 
     async def ask(
         self, topic: str, name: str, seeds: list[int]
