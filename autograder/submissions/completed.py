@@ -8,32 +8,25 @@ is put back. What else a student wrote stands where it stood.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from nbformat import NotebookNode
 
-from autograder.submissions.cells import HandedIn, grade_id_of, same
+from autograder.submissions.cells import Cell, HandedIn, grade_id_of, same
 
 
-@dataclass(frozen=True)
-class Shown:
+class Shown(NamedTuple):
     """A cell of a completed notebook.
 
     Attributes:
-        source: of it.
-        is_code: or else it is a text.
+        cell: itself.
         released: the cell of the master that it is, if it is one.
-        is_own: whether what it says is a student's.
         outputs: of code that was run.
-        pictures: in a text of a student.
     """
 
-    source: str
-    is_code: bool
-    released: NotebookNode | None = None
-    is_own: bool = False
+    cell: Cell
+    released: NotebookNode | None
     outputs: Sequence[NotebookNode] = ()
-    pictures: Sequence[tuple[str, str]] = ()
 
 
 def completed(handed_in: HandedIn, outputs: Sequence[NotebookNode]) -> list[Shown]:
@@ -51,22 +44,16 @@ def completed(handed_in: HandedIn, outputs: Sequence[NotebookNode]) -> list[Show
     for asked in graded:
         place = found.get(grade_id_of(asked))
         if place is None:
-            shown = Shown(asked.source, asked.cell_type == "code", asked)
+            shown = Shown(Cell(asked.cell_type == "code", asked.source), asked)
             missing.setdefault(above, []).append(shown)
         else:
             above = place
     named = {grade_id_of(cell): cell for cell in graded}
     released = {place: named[name] for name, place in found.items()}
-    texts = {cell.source.strip() for cell in master.cells}
     shown = missing.pop(-1, [])
     for place, cell in enumerate(cells):
         run = outputs[place].outputs if cell.is_code else ()
-        own = cell.source.strip() not in texts
-        shown.append(
-            Shown(
-                cell.source, cell.is_code, released.get(place), own, run, cell.pictures
-            )
-        )
+        shown.append(Shown(cell, released.get(place), run))
         shown += missing.pop(place, [])
     return shown
 
