@@ -11,7 +11,6 @@ import base64
 import binascii
 import json
 import re
-import textwrap
 from collections.abc import Sequence
 from copy import deepcopy
 from typing import Any
@@ -41,6 +40,7 @@ _CONTROLS = re.compile(
 COLOURED = 60_000  # characters of code that are coloured; the rest is shown plain
 LONG_LINE = 400  # characters; code with a longer line is shown plain
 _LONG_BLANK = re.compile(r"\s{100}")
+_MARKUP = re.compile(r"[^\w\s.,;:()/-]|_")  # what may be some in HTML or Markdown
 
 
 def kept_notebook(
@@ -130,21 +130,28 @@ def with_notes(notebook: NotebookNode, notes: Sequence[str]) -> NotebookNode:
     """
     if not notes:
         return notebook
-    more = len(notes) - KEPT_NOTES
-    told = [*notes[:KEPT_NOTES], *([f"and {more} more"] if more > 0 else [])]
+    shown = [f"<li>{_escaped(note)}</li>" for note in notes[:KEPT_NOTES]]
+    if len(notes) > KEPT_NOTES:
+        shown.append(f"<li>and {len(notes) - KEPT_NOTES} more</li>")
+    # Markdown leaves a block of HTML alone up to the first empty line.
     lines = [
-        textwrap.fill(
-            _cut(note, KEPT_NOTE), 80, initial_indent="* ", subsequent_indent="  "
-        )
-        for note in told
+        '<div class="tex2jax_ignore mathjax_ignore" style="overflow-wrap: anywhere">',
+        "<strong>Notes on your notebook</strong>",
+        *("<ul>", *shown, "</ul>", "</div>"),
     ]
     head = NotebookNode(
         cell_type="markdown",
         id="notes",
         metadata=NotebookNode(),
-        source="**Notes on your notebook**\n\n" + _word_for_word("\n".join(lines)),
+        source="\n".join(lines),
     )
     return NotebookNode(notebook, cells=[head, *notebook.cells])
+
+
+def _escaped(note: str) -> str:
+    """One line of text that neither HTML nor Markdown nor MathJax reads as markup."""
+    line = " ".join(_cut(note, KEPT_NOTE).split())
+    return _MARKUP.sub(lambda found: f"&#{ord(found[0])};", line)
 
 
 def _can_be_coloured(source: str) -> bool:
