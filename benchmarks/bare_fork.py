@@ -16,7 +16,7 @@ import nbformat
 
 from autograder.answers import answer
 from autograder.exercise import Topic, load_topic
-from autograder.grading.seeds import draw_seeds
+from autograder.grading.execution import draw_seeds
 from autograder.notebooks import parse_notebook
 from autograder.sandbox.fork_server import import_everything
 from autograder.submissions.cells import HandedIn, Role, as_handed_in
@@ -36,7 +36,7 @@ def main() -> int:
 def grade(course: Path, chapter: str, jobs: int) -> None:
     """Fork for each submission, run the cells, answer the cases, exit."""
     topic = load_topic(chapter)
-    seeds = draw_seeds(topic)
+    seeds = {n: draw_seeds(exercise) for n, exercise in topic.exercises.items()}
     master = nbformat.read(course / "release" / chapter / f"{chapter}.ipynb", 4)
     running: set[int] = set()
     for path in sorted(course.glob(f"submitted/*/{chapter}/{chapter}.ipynb")):

@@ -68,19 +68,19 @@ def _graded(options: argparse.Namespace) -> dict[str, Any]:
     from autograder.sandbox.bubblewrap import require_bubblewrap
     from autograder.sandbox.connection import ForkServers
     from autograder.sandbox.limits import Limits
+    from autograder.submissions.cells import as_handed_in
     from autograder.submissions.modules import modules_named_in
-    from autograder.submissions.written import written_in
 
     content = plain_file(options.notebook, MAX_FILE_BYTES, follow=True)
     modules = modules_named_in(options.notebook, content)
-    data = written_in(parse_notebook(content), modules)
+    data = parse_notebook(content)
     topic = load_topic(chapter_of(data, options.notebook))
     require_bubblewrap()
     master = student_notebook(source_notebook(topic.name))
+    handed_in = as_handed_in(master, data, topic.exercises, modules)
+    expected = expect_all(topic)
     with ForkServers() as servers:
-        done = examine(
-            master, data, topic, expect_all(topic), Limits(), servers=servers
-        )
+        done = examine(handed_in, topic, expected, Limits(), servers=servers)
     return done.report
 
 

@@ -33,6 +33,7 @@ from autograder.reporting.pages import templates
 from autograder.sandbox.bubblewrap import require_bubblewrap
 from autograder.sandbox.connection import ForkServers
 from autograder.sandbox.limits import Limits
+from autograder.submissions.cells import as_handed_in
 
 ASKED = 3  # questions for each student
 MAX_CODE = 20_000  # characters of an answer that is asked about
@@ -111,7 +112,8 @@ def sheets(
     with ForkServers() as servers:
 
         def told(data: dict[str, Any], name: str) -> dict[str, Any]:
-            done = examine(master, data, topic, expected, limits, servers=servers)
+            handed_in = as_handed_in(master, data, topic.exercises)
+            done = examine(handed_in, topic, expected, limits, servers=servers)
             return next(e for e in done.report["exercises"] if e["name"] == name)
 
         return [

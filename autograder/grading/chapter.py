@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import json
 import secrets
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from autograder.errors import GraderFault
 from autograder.files import printable, write_atomically
-from autograder.grading.examine import BY_HAND
 from autograder.grading.worker import Job
 from autograder.marks.gradebook import ChapterMarks
 from autograder.marks.reports import report_in, report_path
@@ -25,12 +23,7 @@ from autograder.submissions.timestamps import time_of
 
 COMMON = 5  # mistakes of a class that are told after a run
 SHOWN = 3  # names of a kind in one line
-CERTAIN = "was rewritten; its mark by hand is of the earlier text"
-GONE = "is no longer there; its mark by hand is of an earlier text"
-UNCERTAIN = (
-    "may have been rewritten since its mark by hand: look again, since the report on "
-    "the earlier text is missing"
-)
+LOOK_AGAIN = "was marked by hand, and may have another answer now: look again"
 
 Examined = tuple[Submission, dict, str]  # with its report and the notebook to be kept
 
@@ -134,10 +127,17 @@ class ChapterSubmissions:
         """
         try:
             submission = self.read(name)
-            report = _report_on(self.course, self.job, submission)
         except GraderFault:  # examining the submission will report it
             return None
-        if report is None or report["kept"] != _digest(self._kept_notebook(name)):
+        report = report_in(report_path(self.course, self.job.chapter, name))
+        kept = _digest(self._kept_notebook(name))
+        if (
+            report is None
+            or not submission.is_told_by(report)
+            or report.get("chapter_notebook") != self.job.fingerprint
+            or kept is None
+            or report.get("kept") != kept
+        ):
             return None
         before = self._scores_before(name)
         counting = credited(report, self.rules)["exercises"]
@@ -174,9 +174,9 @@ class ChapterSubmissions:
 
         Together, because the disk has to be waited for each time.
         """
-        told: dict[str, dict[str, str]] = {}
+        told: dict[str, list[str]] = {}
         for submission, report, notebook in examined:
-            told[submission.student] = self._rewritten(submission, report)
+            told[submission.student] = self._marked_before(submission, report)
             write_atomically(self._kept_notebook(submission.student), notebook)
             self._write_beside(submission)
         unreadable = self.marks.write(
@@ -184,9 +184,9 @@ class ChapterSubmissions:
             told,
         )
         self.outcome.changes += [
-            f"{student}: {name} {what}"
+            f"{student}: {name} {LOOK_AGAIN}"
             for student, names in told.items()
-            for name, what in names.items()
+            for name in names
         ]
         for submission, report, _ in examined:
             student = submission.student
@@ -198,16 +198,18 @@ class ChapterSubmissions:
             self._write_report(submission, report)
             self.outcome.graded[student] = report
 
-    def _rewritten(self, submission: Submission, report: dict) -> dict[str, str]:
-        """The answers that were another when they got their mark by hand, and why.
+    def _marked_before(self, submission: Submission, report: dict) -> list[str]:
+        """The instructor's own questions with a mark for an earlier submission.
 
-        The report of an earlier run is what tells. It is written last, so a run that
-        is killed loses nothing.
+        The report of an earlier run tells which it was. It is written last, so a run
+        that is killed loses nothing.
         """
         student = submission.student
         said = report_in(report_path(self.course, self.job.chapter, student)) or {}
-        marked = self.before[student].by_hand if student in self.before else {}
-        return {} if submission.is_told_by(said) else rewritten(said, report, marked)
+        if student not in self.before or submission.is_told_by(said):
+            return []
+        exercises = {exercise["name"] for exercise in report["exercises"]}
+        return sorted(self.before[student].by_hand.keys() - exercises)
 
     def _note_changes(self, student: str, report: dict) -> None:
         before = self._scores_before(student)
@@ -242,11 +244,11 @@ class ChapterSubmissions:
         student, chapter = submission.student, self.job.chapter
         folder = self._kept_notebook(student).parent
         stamp = submission.timestamp or ""
-        _write_if_new(folder / "timestamp.txt", stamp if time_of(stamp) else "")
+        write_atomically(folder / "timestamp.txt", stamp if time_of(stamp) else "")
         secret = read_secret(self.course / "submitted", student, chapter)
         path = folder / "submission_secret.txt"
         if secret is not None or not path.exists():
-            _write_if_new(path, secret or secrets.token_hex(64))
+            write_atomically(path, secret or secrets.token_hex(64))
 
     def tell_penalties(self) -> None:
         """Report whose late penalty has changed in this run."""
@@ -256,47 +258,6 @@ class ChapterSubmissions:
                 if old != new:
                     line = f"{student}: late penalty {old:g} -> {new:g}"
                     self.outcome.changes.append(line)
-
-
-def rewritten(
-    said: Mapping[str, Any], report: Mapping[str, Any], marked: Collection[str]
-) -> dict[str, str]:
-    """The answers with a mark by hand that were others when they got it, and why.
-
-    Args:
-        said: the report of an earlier run; empty if there is none.
-        report: of this run.
-        marked: the grade ids of the cells that have a mark by hand.
-    """
-    now, known = report.get(BY_HAND) or {}, said.get(BY_HAND) or {}
-    found = {}
-    for name in sorted(set(marked) & (now.keys() | known.keys())):
-        if name not in now:
-            found[name] = GONE
-        elif name not in known:
-            found[name] = UNCERTAIN
-        elif known[name] != now[name]:
-            found[name] = CERTAIN
-    return found
-
-
-def _report_on(course: Path, job: Job, submission: Submission) -> dict | None:
-    """An earlier run's report on this very submission to this very chapter."""
-    report = report_in(report_path(course, job.chapter, submission.student))
-    same = report is not None and (
-        submission.is_told_by(report)
-        and report.get("chapter_notebook") == job.fingerprint
-        and {"exercises", "kept"} <= set(report)
-    )
-    return report if same else None
-
-
-def _write_if_new(path: Path, text: str) -> None:
-    """Write a small file unless it says the same already."""
-    with contextlib.suppress(OSError, ValueError):
-        if path.read_text(encoding="utf-8") == text:
-            return
-    write_atomically(path, text)
 
 
 def _digest(path: Path) -> str | None:

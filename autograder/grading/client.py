@@ -21,11 +21,9 @@ from autograder.grading.kept import add_output
 from autograder.sandbox.limits import Limits
 from autograder.sandbox.manager import SandboxKernelManager
 from autograder.sandbox.messages import UnreadableMessage
-from autograder.sandbox.usage import Used
 from autograder.stepwise import stopped_in_line
 
-GRACE_STEPS, GRACE_SECONDS = 20, 0.1  # to read what the kernel had sent
-MOST_STEPS = 100  # even while data keeps arriving
+GRACE_STEPS, GRACE_SECONDS = 100, 0.1  # to read what the kernel had sent
 MESSAGE_BYTES = 200  # what any message counts, beside its content
 
 
@@ -82,7 +80,7 @@ class SubmissionClient(NotebookClient):
     async def async_start_new_kernel(self, **kwargs: Any) -> None:
         """Start a kernel that has the other end of our door, and open ours."""
         inside = self.door.inside.fileno()
-        await super().async_start_new_kernel(**kwargs, pass_fds=[inside])
+        await super().async_start_new_kernel(**kwargs, answers=inside)
         await self.door.open()
 
     async def close(self, manager: SandboxKernelManager) -> None:
@@ -105,7 +103,7 @@ class SubmissionClient(NotebookClient):
         self.failed = self._first = None
         execution = asyncio.ensure_future(self.async_execute_cell(cell, number + 1))
         try:
-            await self.clock.watch(execution, self)
+            await self.clock.watch(execution, self.km)
         except SubmissionFault as fault:
             return self._broken or str(fault)
         except (CellTimeoutError, DeadKernelError):
@@ -121,10 +119,6 @@ class SubmissionClient(NotebookClient):
         """Run only what a cell defines, and show nothing; see ``run``."""
         code = f"__import__('autograder.stepwise').stepwise.define({source!r})"
         return await self.run(code_cell(code), -1)
-
-    async def used(self) -> Used | None:
-        """What the kernel has used by now; see ``clock.Meter``."""
-        return await self.km.used()
 
     async def ask(
         self, topic: str, name: str, seeds: list[int]
@@ -161,16 +155,11 @@ class SubmissionClient(NotebookClient):
         Raises:
             GraderFault: reading has failed, so a kernel may have waited for us.
         """
-        received, idle = self.door.received, 0
-        for _ in range(MOST_STEPS):
+        for _ in range(GRACE_STEPS):
             if (await asyncio.wait([reading], timeout=GRACE_SECONDS))[0]:
                 if (error := reading.exception()) is not None:
                     raise _as_ours(error) from error
                 return True
-            idle = idle + 1 if self.door.received == received else 0
-            received = self.door.received
-            if idle == GRACE_STEPS:
-                break
         return False
 
     async def _read(self, question: int, most: int, answers: list[bytes]) -> None:
@@ -253,13 +242,11 @@ class SubmissionClient(NotebookClient):
     def _spend(self, size: int) -> bool:
         """Whether there is room for a message of this size, or it is left out.
 
-        Output beyond the limit is dropped, and the answers still count; only a flood
-        ends the kernel.
+        Output beyond the limit is dropped, and the answers still count; at a flood, the
+        warden ends the kernel.
         """
         self.room -= MESSAGE_BYTES + size
         self.too_long = self.room < 0
-        if self.room < self.limits.output_bytes - self.limits.message_bytes:
-            self.end_for(self.limits.called("message_bytes"))
         return not self.too_long
 
     def end_for(self, limit: str) -> None:

@@ -2,8 +2,8 @@
 
 A time limit counts what a submission does with its time, not what its neighbours do.
 Two things are known at each step: the processor time that the submission used itself,
-and the wall time less that in which it waited for a processor that others had, or was
-stopped from outside. The difference of the two is time in which it was idle: asleep, or
+and the wall time less that in which it waited for a processor that others had. The
+difference of the two is time in which it was idle: asleep, or
 waiting for something that does not come.
 
 * What it used itself is proof at any time: a limit that it filled with processor time
@@ -112,11 +112,6 @@ class Clock:
         """Whether the submission has filled its whole time."""
         return self._whole.is_up
 
-    @property
-    def charged(self) -> float:
-        """Seconds so far in which it ran or was idle: not those that others took."""
-        return self._whole.charged
-
     async def watch(self, execution: asyncio.Task, meter: Meter) -> None:
         """Wait until a cell was executed.
 
@@ -135,7 +130,7 @@ class Clock:
             while not (await asyncio.wait([execution], timeout=step))[0]:
                 used, now = await meter.used(), _Moment()
                 own = charged = 0.0
-                if used is not None and before is not None and not used.stopped:
+                if used is not None and before is not None:
                     own = max(0.0, used.own - before.own)
                     waited = max(0.0, used.waited - before.waited)
                     charged = max(own, now.ready(last) - waited)

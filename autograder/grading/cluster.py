@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import ipaddress
 import logging
+import multiprocessing
+import tempfile
+import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, Future
+from functools import cache
 from typing import Any
 from urllib.parse import SplitResult, urlsplit
 
 from autograder.errors import AutograderError
-from autograder.grading.apart import call_apart
+from autograder.grading.workers import Workers, warm_up
 
 CONNECT_SECONDS = 10
+MOST_THREADS = 1000  # of one dask worker
 ENCRYPTED = ("tls", "wss", "https")
 # With --no-dashboard, HTTP would still be served, and on every interface.
 OPTIONS = "--host {host} --dashboard-address 127.0.0.1:0"
@@ -30,8 +36,8 @@ def cluster_executor(address: str) -> Iterator[Executor]:
     """An executor whose workers are those of the scheduler at ``address``.
 
     A submission whose worker is lost is examined by another one. Each thread of a
-    worker has a process that examines, as on one machine; see ``apart``. Each worker
-    needs the same Python packages, this project and bubblewrap.
+    worker has a process that examines, as on one machine. Each worker needs the same
+    Python packages, this project and bubblewrap.
 
     What travels is pickled, and schedulers and workers do what anybody tells them. So
     they are used only if other machines reach them through TLS alone, with the
@@ -64,18 +70,37 @@ def cluster_executor(address: str) -> Iterator[Executor]:
                     f"`dask worker {address} {_options(address)}`"
                 )
             _require_closed(client, address)
-            yield _InOwnProcesses(client.get_executor(pure=False))
+            yield _InProcesses(client.get_executor(pure=False))
 
 
-class _InOwnProcesses(Executor):
-    """Has another executor call functions in processes of their own."""
+class _InProcesses(Executor):
+    """Has the threads of dask workers call functions in processes."""
 
     def __init__(self, threads: Executor) -> None:
         self._threads = threads
 
     def submit(self, function: Callable, /, *arguments: Any) -> Future:
-        """Have a thread of a worker wait for the process that it has."""
-        return self._threads.submit(call_apart, function, *arguments)
+        """Have a thread of a dask worker wait for one of the processes there."""
+        return self._threads.submit(_in_a_process, function, *arguments)
+
+
+_starting = threading.Lock()
+
+
+def _in_a_process(function: Callable, *arguments: Any) -> Any:
+    with _starting:
+        workers = _processes()
+    return workers.submit(function, *arguments).result()
+
+
+@cache
+def _processes() -> Workers:
+    """The processes of this dask worker."""
+    multiprocessing.current_process().daemon = False  # as dask's nannies start it
+    warm_up()
+    folder = tempfile.TemporaryDirectory(prefix="attention-")
+    atexit.register(folder.cleanup)
+    return Workers(MOST_THREADS, folder.name)
 
 
 @contextlib.contextmanager

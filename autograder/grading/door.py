@@ -28,9 +28,6 @@ class Door:
 
     Args:
         limits: ``answer_bytes`` is what may come in answer to one question.
-
-    Attributes:
-        received: how many bytes were read.
     """
 
     def __init__(self, limits: Limits) -> None:
@@ -38,8 +35,6 @@ class Door:
         self._ours, self.inside = socket.socketpair()  # the kernel gets ``inside``
         self._reader: asyncio.StreamReader | None = None
         self._writer: asyncio.StreamWriter | None = None
-        self._header: tuple[int, int] | None = None  # of what was not yet read
-        self.received = 0  # bytes
 
     async def open(self) -> None:
         """Start to listen, once the kernel has its end."""
@@ -71,11 +66,9 @@ class Door:
         room = self._limits.answer_bytes
         with contextlib.suppress(asyncio.IncompleteReadError, ConnectionError):
             while True:
-                if self._header is None:
-                    header = await self._reader.readexactly(HEADER.size)
-                    self.received += HEADER.size
-                    self._header = HEADER.unpack(header)
-                asked, length = self._header
+                asked, length = HEADER.unpack(
+                    await self._reader.readexactly(HEADER.size)
+                )
                 room -= FRAME_BYTES + length
                 if length > MAX_ANSWER:
                     limit = megabytes(MAX_BYTES)
@@ -83,8 +76,6 @@ class Door:
                 if room < 0:
                     raise TooMuch(self._limits.called("answer_bytes"))
                 data = await self._reader.readexactly(length)
-                self.received += length
-                self._header = None
                 if asked == question and not data:
                     return
                 if asked == question and len(answers) < most:

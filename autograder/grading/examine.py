@@ -21,14 +21,11 @@ from autograder.grading.clock import Clock
 from autograder.grading.execution import Execution
 from autograder.grading.kept import kept_notebook
 from autograder.grading.remarks import with_remarks
-from autograder.grading.seeds import draw_seeds
 from autograder.judge import Report, refuse
 from autograder.sandbox.connection import ForkServers
 from autograder.sandbox.limits import Limits
-from autograder.submissions.cells import as_handed_in
-from autograder.submissions.completed import answers_by_hand, completed
-
-BY_HAND = "answers_by_hand"  # another name when something else is digested
+from autograder.submissions.cells import HandedIn, as_handed_in
+from autograder.submissions.completed import completed
 
 
 @dataclass
@@ -36,8 +33,8 @@ class Examination:
     """The outcome of one submission.
 
     Attributes:
-        report: plain data: chapter, score, max_score, exercises, notes, refused,
-            seconds and, if it ran, by_hand (where the instructor asks questions).
+        report: plain data: chapter, score, max_score, exercises, notes, refused and
+            seconds.
         notebook: the student's own with its outputs, safe to show, and completed with
             what was released.
     """
@@ -47,40 +44,34 @@ class Examination:
 
 
 def examine(
-    master: NotebookNode,
-    data: dict[str, Any],
+    handed_in: HandedIn,
     topic: Topic,
     expected: Mapping[str, Expected],
     limits: Limits,
     *,
     servers: ForkServers,
     alone: bool = True,
-    seeds: Mapping[str, list[int]] | None = None,
 ) -> Examination:
     """Examine a submission.
 
-    It is asked on seeds that no other submission gets, so that what a neighbour answers
-    is of no use to it.
+    It is asked with seeds that no other submission gets, so that what a neighbour
+    answers is of no use to it.
 
     Args:
-        master: the notebook as it was released to students.
-        data: the submission, from ``notebooks.read_notebook`` or ``written_in``.
+        handed_in: the submission.
         topic: the exercises of the chapter.
-        expected: what is expected on other seeds, from ``expect_all``.
+        expected: from ``expect_all``; what it has of them holds for all seeds.
         limits: what the submission may use.
         servers: where its kernels are forked, in a sandbox.
         alone: whether no other submission is examined meanwhile; see ``clock``.
-        seeds: of this submission; drawn now if None.
 
     Raises:
         GraderFault: something outside of the submission kept it from being examined,
             or may have; in particular ``SandboxUnavailable``.
     """
     start = time.monotonic()
-    handed_in = as_handed_in(master, data, topic.exercises)
-    seeds = seeds or draw_seeds(topic)
     clock = Clock(limits, alone)
-    run = Execution(topic, seeds, expected, handed_in, clock, limits, servers)
+    run = Execution(topic, expected, handed_in, clock, limits, servers)
     with asyncio.Runner(loop_factory=SelectorLoop) as runner:
         runner.run(run.to_the_end())
     reports = [run.report(name) for name in topic.exercises]
@@ -93,10 +84,8 @@ def examine(
     ]
     report = summary(topic, reports, notes)
     whole = completed(handed_in, run.outputs)
-    if by_hand := answers_by_hand(whole, topic.exercises):
-        report[BY_HAND] = by_hand
     report["seconds"] = round(time.monotonic() - start, 3)
-    return Examination(report, kept_notebook(master, whole, reports))
+    return Examination(report, kept_notebook(handed_in.master, whole, reports))
 
 
 def summary(

@@ -6,6 +6,7 @@ are then all cells that the student added.
 
 from __future__ import annotations
 
+import secrets
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -16,13 +17,12 @@ from nbformat import NotebookNode
 
 from autograder.answers import Answer, decode, in_private
 from autograder.errors import GraderFault
-from autograder.exercise import Topic
+from autograder.exercise import Exercise, Topic
 from autograder.expected import Expected, expect
 from autograder.grading.client import SubmissionClient, code_cell
 from autograder.grading.clock import Clock
 from autograder.grading.remarks import Aside, read_aside
-from autograder.grading.seeds import draw_seeds
-from autograder.judge import Report, explain, mark, refuse
+from autograder.judge import Report, judge, refuse
 from autograder.origin import lines_of
 from autograder.reasons import Reason
 from autograder.sandbox.bubblewrap import SandboxUnavailable
@@ -42,16 +42,14 @@ class Execution:
 
     Attributes:
         topic: the exercises of the chapter.
-        seeds: of this submission, by exercise.
-        expected: what is expected on other seeds, by exercise.
+        expected: what was worked out for all submissions, by exercise.
         handed_in: the notebook.
         clock: of this submission.
         limits: what the submission may use.
         servers: where its kernels are forked.
         given: the answers, by exercise.
+        seeds: of the questions that they answer; none is put twice.
         asides: what they read from outside.
-        right: the right answers to the same questions.
-        reports: what they are worth.
         refused: why an exercise gets nothing, where it was not examined.
         cell_errors: how the cell of an exercise stopped.
         ended: how often a cell has ended a kernel, by its number, or ``ADDED``; and
@@ -60,16 +58,14 @@ class Execution:
     """
 
     topic: Topic
-    seeds: Mapping[str, list[int]]
     expected: Mapping[str, Expected]
     handed_in: HandedIn
     clock: Clock
     limits: Limits
     servers: ForkServers
     given: dict[str, list[Answer]] = field(default_factory=dict)
+    seeds: dict[str, list[int]] = field(default_factory=dict)
     asides: dict[str, Aside] = field(default_factory=dict)
-    right: dict[str, Expected] = field(default_factory=dict)
-    reports: dict[str, Report] = field(default_factory=dict)
     refused: dict[str, str] = field(default_factory=dict)
     cell_errors: dict[str, str] = field(default_factory=dict)
     ended: Counter[int | str] = field(default_factory=Counter)
@@ -194,7 +190,7 @@ class Execution:
         return name not in self.refused and not self.ended[name] and lacks
 
     async def _examine(self, client: SubmissionClient, name: str) -> bool:
-        """Ask for an exercise, if it is open, and mark it.
+        """Ask for an exercise, if it is open.
 
         Returns:
             Whether the kernel got through.
@@ -204,17 +200,16 @@ class Execution:
         """
         if not self._is_open(name):
             return True
-        if name in self.given:  # it knows what it was asked before
-            self.seeds = {**self.seeds, name: draw_seeds(self.topic)[name]}
-        answers, ended = await self._ask(client, name)
-        if ended is None:
-            self._mark(name, answers)
-            return True
-        note = self._note_end(f"calling {name}", ended)
-        self.ended[name] += 1
-        if name not in self.given:
-            self.refused[name] = note
-        return False
+        seeds = draw_seeds(self.topic.exercises[name])
+        answers, ended = await self._ask(client, name, seeds)
+        if ended is not None:
+            self.ended[name] += 1
+            note = self._note_end(f"calling {name}", ended)
+            if name not in self.given:
+                self.refused[name] = note
+            return False
+        self.given[name], self.seeds[name] = answers, seeds
+        return True
 
     async def _ask(
         self, client: SubmissionClient, name: str
@@ -244,16 +239,6 @@ class Execution:
                 sources.append(cell.source[:room])
                 room -= len(sources[-1])
         return lines_of(sources)
-
-    def _mark(self, name: str, answers: list[Answer]) -> None:
-        """Mark the answers that were given to an exercise.
-
-        Why they are wrong takes longer to find out, and is told in ``report``.
-        """
-        exercise, known = self.topic.exercises[name], self.expected[name]
-        right = expect(self.topic, exercise, self.seeds[name], known)
-        self.given[name], self.right[name] = answers, right
-        self.reports[name] = mark(exercise, answers, right)
 
     def _note_limit(self, where: str, error: str) -> None:
         """Name the limit at which the system may have raised an error.
@@ -288,9 +273,8 @@ class Execution:
         exercise = self.topic.exercises[name]
         if name in self.refused:
             return refuse(exercise, self.refused[name])
-        report = explain(
-            self.reports[name], exercise, self.given[name], self.right[name]
-        )
+        right = expect(self.topic, exercise, self.seeds[name], self.expected[name])
+        report = judge(exercise, self.given[name], right)
         if not any(answer.is_value for answer in self.given[name]):
             absent = all(_is_absent(name, answer) for answer in self.given[name])
             where = f"{name} is not defined" if absent else ""
@@ -299,6 +283,11 @@ class Execution:
                 reason = Reason.NAME_MISSING if stopped is where else Reason.REFUSED
                 report = replace(report, message=stopped, reason=reason)
         return report
+
+
+def draw_seeds(exercise: Exercise) -> list[int]:
+    """A seed for each case, which nobody can guess."""
+    return [secrets.randbits(48) for _ in exercise.cases]
 
 
 def _blamed(number: int, cell: Cell) -> int:

@@ -15,9 +15,9 @@ from typing import Any
 
 from autograder.errors import GraderFault
 from autograder.files import printable
-from autograder.grading.chapter import SHOWN, ChapterSubmissions, Outcome
-from autograder.grading.queue import Entry, Queue
-from autograder.grading.worker import Job
+from autograder.grading.chapter import SHOWN, ChapterSubmissions, Outcome, some
+from autograder.grading.queue import Entry, examined
+from autograder.grading.worker import Job, Workplace
 from autograder.grading.workers import Pool
 from autograder.marks.audit import AuditLog
 from autograder.marks.deadlines import deadlines_of
@@ -28,6 +28,8 @@ from autograder.release.course import master_text
 from autograder.release.settings import settings_of
 from autograder.sandbox.limits import Limits
 from autograder.submissions.submitted import NothingSubmitted, students
+
+AHEAD_ON_A_CLUSTER = 200  # submissions; nobody knows how many workers it has
 
 
 class Unexamined(GraderFault):
@@ -44,18 +46,13 @@ class Unexamined(GraderFault):
             for student, reason in outcome.unexamined.items():
                 reasons.setdefault(reason, []).append(f"{student} ({chapter})")
         ranked = sorted(reasons.items(), key=lambda item: (-len(item[1]), item[0]))
-        named = [f"{_few(who)}: {why}" for why, who in ranked[:SHOWN]]
+        named = [f"{some(sorted(who))}: {why}" for why, who in ranked[:SHOWN]]
         count = sum(map(len, reasons.values()))
         super().__init__(
             f"{count} not examined through no fault of their own, so without a mark "
             f"from this run; {printable('; '.join(named))}. Everything else is "
             "recorded: run it again to go on"
         )
-
-
-def _few(names: list[str]) -> str:
-    """Names, or how many they are: the outcomes name everyone."""
-    return ", ".join(sorted(names)) if len(names) <= SHOWN else f"{len(names)} of them"
 
 
 def _some_of(names: list[str], only: Collection[str]) -> list[str]:
@@ -80,7 +77,6 @@ def grade_chapters(
     chapters: Iterable[str],
     course: Path,
     *,
-    jobs: int | None = None,
     force: bool = False,
     only: Collection[str] = (),
     limits: Limits | None = None,
@@ -93,7 +89,6 @@ def grade_chapters(
     Args:
         chapters: their names.
         course: folder of an nbgrader course, made by ``release.course.make_course``.
-        jobs: how many to examine at once, if there is no pool; see ``Pool``.
         force: examine again what has a report already.
         only: the students to grade; everybody if there are none.
         limits: what a submission may use; as the course says if None.
@@ -159,14 +154,11 @@ def grade_chapters(
                 done = {*names, *part.before, *(said.excused if said else ())}
                 class_ = expected_of(course, part.job.chapter)
                 part.outcome.missing += sorted(class_ - done)
-        queue = Queue.of(waiting)
-        if executor is not None:
-            finished = queue.on_a_cluster(executor)
-        elif waiting:
-            pool = pool or stack.enter_context(Pool(jobs))
-            finished = queue.on_this_machine(pool)
-        else:
-            finished = iter(())
+        ahead, workplace = AHEAD_ON_A_CLUSTER, Workplace()
+        if waiting and executor is None:
+            pool = pool or stack.enter_context(Pool())
+            executor, ahead, workplace = pool.executor, pool.ahead, pool.workplace
+        finished = examined(waiting, executor, ahead, workplace)
         for _ in progress(finished, len(waiting)):
             pass
         for part in parts:

@@ -44,22 +44,24 @@ _MARKUP = re.compile(r"[^\w\s.,;:()/-]|_")  # what may be some in HTML or Markdo
 
 
 def kept_notebook(
-    master: NotebookNode, cells: Sequence[Shown], reports: Sequence[Report]
+    master: NotebookNode, shown: Sequence[Shown], reports: Sequence[Report]
 ) -> NotebookNode:
     """A completed notebook with texts and outputs that are small and safe to show.
 
     Args:
         master: the notebook as it was released to students.
-        cells: from ``completed``.
+        shown: from ``completed``.
         reports: on the exercises; they stand where these are checked.
     """
     checks = {f"check-{report.name}": report for report in reports}
     room, pixels, colours = KEPT_TOTAL, KEPT_PIXELS, COLOURED
     kept: list[NotebookNode] = []
-    for number, cell in enumerate(cells):
-        metadata = deepcopy(cell.released.metadata) if cell.released else NotebookNode()
+    texts = {cell.source.strip() for cell in master.cells}
+    for number, (cell, released, outputs) in enumerate(shown):
+        metadata = deepcopy(released.metadata) if released else NotebookNode()
         source, attachments = cell.source, {}
-        if cell.is_own:
+        is_own = source.strip() not in texts
+        if is_own:
             source = _cut(
                 _CONTROLS.sub("\ufffd", source[: 2 * KEPT_SOURCE]), KEPT_SOURCE
             )
@@ -86,15 +88,15 @@ def kept_notebook(
                 node.attachments = attachments
             continue
         node.update(cell_type="code", execution_count=None, outputs=[])
-        if cell.is_own:
+        if is_own:
             colours -= len(source)
             if colours < 0 or not _can_be_coloured(source):
                 metadata["magics_language"] = "text"  # nbconvert: no colours
-        name = grade_id_of(cell.released) if cell.released else None
+        name = grade_id_of(released) if released else None
         if name in checks:
             node.outputs = _report_outputs(checks[name])
             continue
-        for output in cell.outputs:
+        for output in outputs:
             size = len(json.dumps(output)) + 100
             drawn = _pixels(output.get("data", {}).get("image/png"))
             if size <= room and drawn <= pixels:

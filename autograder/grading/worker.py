@@ -20,15 +20,19 @@ from autograder.errors import GraderFault
 from autograder.exercise import Topic, load_topic
 from autograder.expected import Expected, expect_all
 from autograder.files import Unusable
-from autograder.grading.examine import Examination, examine, refused_examination
+from autograder.grading.examine import (
+    Examination,
+    examine,
+    refused_examination,
+)
 from autograder.grading.kept import with_notes
 from autograder.interrupts import end_with_parent
 from autograder.notebooks import parse_notebook, points_in
 from autograder.sandbox.connection import fork_servers
 from autograder.sandbox.limits import Limits
+from autograder.submissions.cells import as_handed_in
+from autograder.submissions.chapters import chapter_in
 from autograder.submissions.submitted import Submission
-from autograder.submissions.titles import other_chapter
-from autograder.submissions.written import written_in
 
 
 @dataclass(frozen=True)
@@ -101,31 +105,25 @@ def examine_submission(
 
 
 def _examined(job: Job, submission: Submission, workplace: Workplace) -> Examination:
-    if submission.unusable:
-        return _refused(job, submission.unusable)
-    try:
-        data = written_in(parse_notebook(submission.content), submission.modules)
-        other = other_chapter(data, job.chapter)
-        if other is not None:
-            reason = f"it is the notebook of another chapter, {other}"
-            return _refused(job, reason)
-    except Unusable as error:
-        return _refused(job, str(error))
     master, topic = _master(job.master), _topic(job)
+    try:
+        if submission.unusable:
+            raise Unusable(submission.unusable)
+        data = parse_notebook(submission.content)
+        if (other := chapter_in(data, job.chapter)) not in (job.chapter, None):
+            raise Unusable(f"it is the notebook of another chapter, {other}")
+    except Unusable as error:  # zero points, and the notebook as it was released
+        return refused_examination(master, topic, str(error))
+    handed_in = as_handed_in(master, data, topic.exercises, submission.modules)
+    del data  # it may take much memory
     return examine(
-        master,
-        data,
+        handed_in,
         topic,
         _expected(job),
         job.limits,
         servers=fork_servers(workplace.sandbox),
         alone=workplace.alone,
     )
-
-
-def _refused(job: Job, reason: str) -> Examination:
-    """Zero points with the reason, and the notebook as it was released."""
-    return refused_examination(_master(job.master), _topic(job), reason)
 
 
 @lru_cache(maxsize=4)
@@ -143,5 +141,4 @@ def _topic(job: Job) -> Topic:
 
 @lru_cache(maxsize=4)
 def _expected(job: Job) -> dict[str, Expected]:
-    """What is expected on the public seeds, computed once in each worker."""
     return expect_all(_topic(job))

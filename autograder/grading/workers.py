@@ -11,7 +11,7 @@ import contextlib
 import multiprocessing
 import tempfile
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from multiprocessing import forkserver, resource_tracker
 from multiprocessing.connection import Connection
@@ -24,6 +24,7 @@ from autograder.processors import processors
 from autograder.sandbox.connection import Sandbox
 
 END_SECONDS = 10
+AHEAD = 4  # submissions held ready for each worker
 
 # Workers are forks of a server, so that all of them share its imports.
 _context = multiprocessing.get_context("forkserver")
@@ -90,7 +91,7 @@ class Workers(Executor):
         with self._changing:
             worker = self._idle.pop() if self._idle else self._start()
         try:
-            return call(worker.connection, function, *arguments)
+            return worker.call(function, *arguments)
         finally:
             if worker.connection.closed:
                 worker.wait_for_end()
@@ -119,6 +120,23 @@ class _Worker:
             )
             self.process.start()
 
+    def call(self, function: Callable, *arguments: Any) -> Any:
+        """What a function returns in the process.
+
+        Raises:
+            ProcessEnded: it is gone; the connection is closed.
+            Exception: what the function raised.
+        """
+        try:
+            self.connection.send((function, *arguments))
+            returned, outcome = self.connection.recv()
+        except (EOFError, OSError):
+            self.connection.close()
+            raise ProcessEnded from None
+        if not returned:
+            raise outcome
+        return outcome
+
     def wait_for_end(self) -> None:
         """Wait for the process, whose connection is closed; see to it that it ends."""
         self.process.join(END_SECONDS)
@@ -127,8 +145,16 @@ class _Worker:
 
 
 def _work(connection: Connection, folder: str) -> None:
+    """Make the calls that the other end asks for, until it is gone."""
     start_worker(folder)
-    serve(connection)
+    with contextlib.suppress(EOFError, OSError):
+        while True:
+            function, *arguments = connection.recv()
+            try:
+                outcome = True, function(*arguments)
+            except Exception as error:
+                outcome = False, error
+            connection.send(outcome)
 
 
 class Pool:
@@ -141,17 +167,22 @@ class Pool:
         jobs: how many submissions to examine at once; if None, two for each processor
             that this process may use, because worker and kernel wait for each other.
 
+    Attributes:
+        executor: the workers.
+        ahead: how many submissions they get at a time, so that none has to wait.
+        workplace: what they share.
+
     Raises:
         SandboxUnavailable: this machine cannot isolate submissions.
     """
 
     def __init__(self, jobs: int | None = None) -> None:
-        self.jobs = jobs or 2 * processors()
+        jobs = jobs or 2 * processors()
         self._sandbox = Sandbox()
         warm_up()
         self._folder = tempfile.TemporaryDirectory(prefix="attention-")
         self.workplace = Workplace(self._sandbox.address)
-        self.executor = Workers(self.jobs, self._folder.name)
+        self.executor, self.ahead = Workers(jobs, self._folder.name), AHEAD * jobs
 
     def __enter__(self) -> Pool:
         return self
@@ -163,18 +194,6 @@ class Pool:
         self._sandbox.close()
         self._folder.cleanup()
 
-    @contextlib.contextmanager
-    def workers(self, count: int) -> Iterator[Workers]:
-        """Some workers of their own, for a while."""
-        executor = Workers(count, self._folder.name)
-        try:
-            yield executor
-        except BaseException:
-            executor.kill()
-            raise
-        finally:
-            executor.shutdown(cancel_futures=True)
-
 
 class ProcessEnded(GraderFault):
     """The process ended, or was ended, before it had sent an outcome."""
@@ -184,33 +203,3 @@ class ProcessEnded(GraderFault):
 
     def __reduce__(self) -> tuple:
         return type(self), ()
-
-
-def call(connection: Connection, function: Callable[..., Any], *arguments: Any) -> Any:
-    """What a function returns in the process that serves the other end.
-
-    Raises:
-        ProcessEnded: it is gone; the connection is closed.
-        Exception: what the function raised.
-    """
-    try:
-        connection.send((function, *arguments))
-        returned, outcome = connection.recv()
-    except (EOFError, OSError):
-        connection.close()
-        raise ProcessEnded from None
-    if not returned:
-        raise outcome
-    return outcome
-
-
-def serve(connection: Connection) -> None:
-    """Make the calls that the other end asks for, until it is gone."""
-    with contextlib.suppress(EOFError, OSError):
-        while True:
-            function, *arguments = connection.recv()
-            try:
-                outcome = True, function(*arguments)
-            except Exception as error:
-                outcome = False, error
-            connection.send(outcome)

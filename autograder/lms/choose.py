@@ -9,10 +9,10 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path, PurePosixPath
+from pathlib import PurePosixPath
 from typing import Any
 
-from autograder.exercise import load_topic, topic_names
+from autograder.exercise import topic_names
 from autograder.files import Unusable
 from autograder.lms.archives import (
     MAX_MEMBERS,
@@ -22,19 +22,9 @@ from autograder.lms.archives import (
     in_upload,
 )
 from autograder.lms.owners import Upload
-from autograder.notebooks import (
-    MAX_FILE_BYTES,
-    chapter_of,
-    is_untouched,
-    parse_notebook,
-)
-from autograder.submissions.modules import (
-    MAX_MODULES,
-    MODULE,
-    MOST_MODULES,
-    is_module,
-)
-from autograder.submissions.titles import other_chapter
+from autograder.notebooks import MAX_FILE_BYTES, is_untouched, parse_notebook
+from autograder.submissions.chapters import chapter_in, is_named_after
+from autograder.submissions.modules import MAX_MODULES, is_module
 
 # A browser that takes a notebook for a text adds another ending to its name.
 _NOTEBOOK = re.compile(r"\.ipynb(?:\.(?:json|txt))?$", re.IGNORECASE)
@@ -97,41 +87,30 @@ def _rank(content: bytes, chapter: str, file: Upload) -> tuple[Any, ...]:
         ValueError: it is the notebook of another chapter; one that cannot be read is
             if its name says so.
     """
-    holds, blank = False, False
-    title = _NOTEBOOK.sub("", PurePosixPath(file.inner).name)
-    words = re.sub(r"[- ]", "_", title.casefold())
-    unlike = chapter not in words
+    of, blank = None, False
+    name = PurePosixPath(file.inner).name
+    unlike = not is_named_after(chapter, name)
     try:
         data = parse_notebook(content)
     except Unusable:
-        others = [name for name in topic_names() if unlike and name in words]
-        if others:
+        others = [other for other in topic_names() if is_named_after(other, name)]
+        if unlike and others:
             raise ValueError(f"is named after another chapter, {others[0]}") from None
     else:
-        if other := other_chapter(data, chapter):
-            raise ValueError(f"is the notebook of another chapter, {other}")
-        blank = is_untouched(data)
-        holds = chapter_of(data, Path()) == chapter or _answers_some(content, chapter)
-    return (not holds, blank, -file.named.upload, unlike, len(title), file.inner)
-
-
-def _answers_some(content: bytes, chapter: str) -> bool:
-    names = "|".join(map(re.escape, load_topic(chapter).exercises))
-    definition = rf"(?:def|class) +(?:{names})\b"
-    return re.search(definition, content.decode("utf-8", "replace")) is not None
+        of, blank = chapter_in(data, chapter), is_untouched(data)
+        if of not in (chapter, None):
+            raise ValueError(f"is the notebook of another chapter, {of}")
+    return (of is None, blank, -file.named.upload, unlike, len(name), file.inner)
 
 
 def _modules(best: Upload, files: Sequence[Upload]) -> dict[str, Member]:
     """Files of Python beside a notebook, by the name that it imports them by."""
-    folder, room = PurePosixPath(best.inner).parent, MAX_MODULES
+    folder = PurePosixPath(best.inner).parent
     found: dict[str, Member] = {}
     for file in sorted(files, key=lambda file: file.inner):
         path = PurePosixPath(file.inner)
-        if path.suffix != MODULE or not path.is_relative_to(folder):
-            continue
-        name = str(path.relative_to(folder))
-        fits = len(found) < MOST_MODULES and file.member.size <= room
-        if is_module(name) and name not in found and fits:
-            found[name] = file.member
-            room -= file.member.size
+        if path.is_relative_to(folder) and file.member.size <= MAX_MODULES:
+            name = str(path.relative_to(folder))
+            if is_module(name):
+                found.setdefault(name, file.member)
     return found

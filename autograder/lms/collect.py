@@ -21,7 +21,7 @@ from autograder.lms.upload_ids import (
     write_upload_ids,
 )
 from autograder.notebooks import MAX_FILE_BYTES
-from autograder.submissions.submitted import folder_of, handed_in
+from autograder.submissions.submitted import handed_in
 
 MAX_TOLD = 5  # lines about what one person handed in
 
@@ -85,7 +85,7 @@ class Plan:
     def write(self) -> None:
         """Put the notebooks where grading looks for them, and keep what they were."""
         for student, (entry, files, time) in self.taken.items():
-            folder = folder_of(self.course / "submitted", student) / self.chapter
+            folder = self.course / "submitted" / student / self.chapter
             try:
                 state = _write(folder, self.chapter, files, time)
             except (OSError, ValueError) as error:

@@ -6,8 +6,8 @@ requests. Each request forks a *warden*, which forks the kernel into namespaces 
 own. The warden outlives the kernel; when it ends, nothing of the submission is left.
 
 A request is a JSON text with file descriptors attached: the lifeline, a socket on which
-the warden reports how the kernel ended (and whose closing kills it), the listening
-sockets of the kernel's channels, and perhaps a connected one for its answers.
+the warden reports how the kernel ended (and whose closing kills it), a connected socket
+for its answers, and the listening ones of its channels.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ import os
 import pdb  # noqa: T100
 import resource
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from typing import Any, TextIO
 
 import zmq
@@ -111,16 +111,6 @@ class Kernel(IPythonKernel):
             publisher.session = kernel.session
             publisher.pub_socket = kernel.iopub_socket
         return kernel
-
-    def pre_handler_hook(self) -> None:
-        """Let SIGINT be ignored, as between two messages.
-
-        Nobody interrupts a cell here. Whoever sends this signal sends it from outside,
-        and an answer that it stopped would be blamed for that.
-        """
-
-    def post_handler_hook(self) -> None:
-        """Nothing was changed."""
 
     async def do_execute(self, *arguments: Any, **options: Any) -> dict[str, Any]:
         """Run a cell, then replace the streams that it has closed."""
@@ -231,7 +221,7 @@ def prepare_kernel() -> None:
 def run_kernel(
     key: str,
     channels: dict[str, int],
-    answers: Sequence[int],
+    answers: int,
     close_behind: Callable[[], None],
 ) -> None:
     """Run the prepared kernel on listening unix sockets until it is told to shut down.
@@ -239,13 +229,12 @@ def run_kernel(
     Args:
         key: the session key of the connection.
         channels: file descriptor of the listening socket of each channel.
-        answers: that of the connected socket for answers, if there is one.
+        answers: that of the connected socket for answers.
         close_behind: called when everything is there, before any code runs.
     """
-    for fd in answers:
-        os.set_inheritable(fd, False)
-        os.environ[CHANNEL] = str(fd)
-        respond.channel = fd
+    os.set_inheritable(answers, False)
+    os.environ[CHANNEL] = str(answers)
+    respond.channel = answers
     app = SubmissionKernelApp.instance()
     app.session.key = key.encode()
     app.transport = "ipc"

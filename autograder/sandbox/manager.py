@@ -11,7 +11,6 @@ import signal
 import socket
 import tempfile
 import time
-from collections.abc import Sequence
 from queue import Empty
 from typing import Any
 
@@ -62,12 +61,11 @@ class SandboxKernelManager:
         """Whether a kernel was forked and not cleaned up."""
         return self._lifeline is not None
 
-    async def start_kernel(self, pass_fds: Sequence[int] = (), **_: Any) -> None:
+    async def start_kernel(self, answers: int, **_: Any) -> None:
         """Bind the kernel's channels here and have a fork server fork the kernel.
 
         Args:
-            pass_fds: a connected socket for the answers of the kernel, if it is to be
-                asked questions.
+            answers: a connected socket for the answers of the kernel.
         """
         self._folder = tempfile.TemporaryDirectory(prefix="attention-")
         listening = []
@@ -77,13 +75,8 @@ class SandboxKernelManager:
                 listening.append(sock)
                 sock.bind(f"{self._address}-{port}")
                 sock.listen(16)
-            fds = [*(sock.fileno() for sock in listening), *pass_fds]
-            launch = (self._key, fds, self.limits)
-            try:
-                self._lifeline = self.servers.current().launch(*launch)
-            except OSError:  # the fork server has just died
-                self.servers.close()
-                self._lifeline = self.servers.current().launch(*launch)
+            fds = [answers, *(sock.fileno() for sock in listening)]
+            self._lifeline = self.servers.launch(self._key, fds, self.limits)
             self._lifeline.setblocking(False)
         finally:
             for sock in listening:

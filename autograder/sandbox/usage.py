@@ -16,26 +16,21 @@ class Used:
         own: seconds of processor time, of all its threads.
         waited: seconds in which it could have run and others had the processor: the run
             delay of its main thread (https://docs.kernel.org/scheduler/sched-stats.html).
-        stopped: whether somebody has stopped it. In a sandbox that is somebody outside.
     """
 
     own: float
     waited: float
-    stopped: bool = False
 
 
 def used_by(pid: int) -> Used | None:
     """What a process has used by now; ``None`` if it has ended or may not be seen."""
     try:
-        process = psutil.Process(pid)
-        with process.oneshot():
-            own = sum(process.cpu_times()[:4])  # with children that it waited for
-            stopped = process.status() == psutil.STATUS_STOPPED
+        own = sum(psutil.Process(pid).cpu_times()[:2])
         delay = Path(f"/proc/{pid}/schedstat")
         waited = int(delay.read_text().split()[1]) if delay.exists() else 0
     except (psutil.Error, OSError):
         return None
-    return Used(own, waited / 1e9, stopped)
+    return Used(own, waited / 1e9)
 
 
 def process_of(pidfd: int) -> int | None:

@@ -37,19 +37,17 @@ def supervise(request: dict, fds: list[int]) -> None:
 
     Args:
         request: ``key`` of the session, and ``limits``.
-        fds: the lifeline, the listening socket of each channel, and perhaps a connected
-            one for answers.
+        fds: the lifeline, a connected socket for answers, and the listening one of each
+            channel.
     """
-    lifeline, *outer = (socket.socket(fileno=fd) for fd in fds)
-    outer, answers = outer[: len(CHANNELS)], outer[len(CHANNELS) :]
+    lifeline, answers, *outer = (socket.socket(fileno=fd) for fd in fds)
     try:
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         limits = Limits(**request["limits"])
         enter_namespaces(limits)
         poller = select.poll()
         relay = Relay(outer, poller)
-        for sock in answers:
-            relay.join(sock)
+        relay.join(answers)
         hears, tells = os.pipe()
         kernel = os.fork()
         if kernel == 0:
@@ -84,8 +82,9 @@ def _become_kernel(
                 drop_privileges(limits, {tells, *fds})
                 from autograder.sandbox.kernel import run_kernel
 
-                channels = dict(zip(CHANNELS, fds, strict=False))
-                run_kernel(key, channels, fds[len(CHANNELS) :], last)
+                *listening, answers = fds
+                channels = dict(zip(CHANNELS, listening, strict=True))
+                run_kernel(key, channels, answers, last)
             except Exception as error:
                 if not tell.closed:
                     reason = traceback.format_exception_only(error)[-1]

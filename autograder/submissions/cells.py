@@ -8,7 +8,7 @@ in the sandbox.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Any
@@ -21,6 +21,7 @@ from autograder.notebooks import checked_in, only_checks
 
 _DEFINED = re.compile(r"^(?:async[ \t]+def|def|class)[ \t]+(\w+)", re.MULTILINE)
 _ASSIGNED = re.compile(r"^(\w+)[ \t]*=(?!=)", re.MULTILINE)
+MAX_PICTURES = 3_000_000  # characters of all pictures in texts; others are told
 
 
 class Role(Enum):
@@ -42,8 +43,8 @@ class Cell:
     Attributes:
         is_code: or else it is a text, in whatever format.
         source: with Python's own line ends.
-        grade_id: the name that nbgrader gave to it, if it still has one.
-        pictures: those in its text, as base64, by type.
+        grade_id: of the released cell that it says to be, if there is one.
+        pictures: those in its text, as base64, by type; empty where there are too many.
         role: what it is.
         exercises: which it answers.
         asks: the exercises that are asked for below it: at the last check of each.
@@ -96,11 +97,6 @@ class HandedIn:
         above = [n for n in places if not asked or n <= asked[-1]]
         return next(iter((above or places)[-1:]), None)
 
-    def answer(self, exercise: str) -> str:
-        """The code of the cell that answers an exercise; empty if there is none."""
-        place = self.place_of(exercise)
-        return "" if place is None else self.cells[place].source
-
     def defined_again(self, exercise: str) -> bool:
         """Whether an answer is defined again below the check that counts."""
         asked = [n for n, cell in enumerate(self.cells) if exercise in cell.asks]
@@ -109,17 +105,24 @@ class HandedIn:
 
 
 def as_handed_in(
-    master: NotebookNode, data: dict[str, Any], exercises: Collection[str]
+    master: NotebookNode,
+    data: dict[str, Any],
+    exercises: Collection[str],
+    modules: Iterable[tuple[str, str]] = (),
 ) -> HandedIn:
-    """Read the cells of a submission.
+    """Read the cells of a submission, without outputs and most metadata.
+
+    A file of 40 MB may take a gigabyte once it is read. Nobody should hold its data
+    while the cells run.
 
     Args:
         master: the notebook as it was released to students.
-        data: the submission, from ``written.written_in`` or ``parse_notebook``.
+        data: the submission, from ``parse_notebook``.
         exercises: their names.
+        modules: files that were handed in with it, by name, with their text.
     """
     released: dict[str, Role] = {}
-    setup, stubs = [*data.get("files", ())], []
+    setup, stubs = [_writing(*module) for module in modules], []
     for cell in master.cells:
         role = released_role(cell)
         if role is not Role.TEXT:
@@ -128,7 +131,8 @@ def as_handed_in(
             stubs.append(cell.source)
         elif role is Role.SETUP and not stubs:
             setup.append(cell.source)
-    cells = [_with_role(c, released, exercises) for c in submitted_cells(data)]
+    names = {*exercises, *map(grade_id_of, master.cells)}
+    cells = [_with_role(c, released, exercises) for c in _cells(data, names)]
     demos = {n: c.source for n, c in enumerate(cells) if c.role is Role.DEMO}
     used = needed(demos, (c.source for c in cells if c.is_own))
     first = next((n for n, cell in enumerate(cells) if cell.is_own), len(cells))
@@ -145,6 +149,15 @@ def as_handed_in(
         for n, cell in enumerate(cells)
     ]
     return HandedIn(master, cells, setup, "\n\n\n".join(stubs))
+
+
+def _writing(name: str, text: str) -> str:
+    """Code that writes a file."""
+    path = f"__import__('pathlib').Path({name!r})"
+    return (
+        f"{path}.parent.mkdir(parents=True, exist_ok=True)\n"
+        f"{path}.write_text({text!r}, encoding='utf-8')"
+    )
 
 
 def _with_role(
@@ -175,26 +188,28 @@ def same(source: str) -> str:
     return "\n".join(line.rstrip() for line in lines_in(source)).strip()
 
 
-def submitted_cells(data: dict[str, Any]) -> Iterator[Cell]:
+def _cells(data: dict[str, Any], names: Collection[str | None]) -> Iterator[Cell]:
     """The cells of a notebook, those that are cells at all."""
+    room = MAX_PICTURES
     for cell in data["cells"]:
         source = joined(cell.get("source")) if isinstance(cell, dict) else None
         if source is None:
             continue
-        is_code = cell.get("cell_type") == "code"
+        whole = source.encode("utf-8", "replace").decode("utf-8")  # no half characters
         grade_id = part_of(cell.get("metadata"), "nbgrader").get("grade_id")
+        is_named = isinstance(grade_id, str) and grade_id in names
+        is_code, pictures = cell.get("cell_type") == "code", []
+        for bundle in part_of(cell, "attachments").values() if not is_code else ():
+            for kind, value in bundle.items() if isinstance(bundle, dict) else ():
+                picture = joined(value) or ""
+                room -= len(kind) + len(picture)
+                pictures.append((kind, picture) if room >= 0 else ("", ""))
         yield Cell(
             is_code,
-            "\n".join(lines_in(source)),
-            grade_id if isinstance(grade_id, str) else None,
-            () if is_code else tuple(_pictures_of(cell)),
+            "\n".join(lines_in(whole)),
+            grade_id if is_named else None,
+            tuple(pictures),
         )
-
-
-def _pictures_of(cell: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    for bundle in part_of(cell, "attachments").values():
-        for kind, data in bundle.items() if isinstance(bundle, dict) else ():
-            yield kind, joined(data) or ""
 
 
 def joined(value: Any) -> str | None:

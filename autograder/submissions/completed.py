@@ -7,34 +7,26 @@ is put back. What else a student wrote stands where it stood.
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from typing import NamedTuple
 
 from nbformat import NotebookNode
 
-from autograder.submissions.cells import HandedIn, grade_id_of, same
+from autograder.submissions.cells import Cell, HandedIn, grade_id_of, same
 
 
-@dataclass(frozen=True)
-class Shown:
+class Shown(NamedTuple):
     """A cell of a completed notebook.
 
     Attributes:
-        source: of it.
-        is_code: or else it is a text.
+        cell: itself.
         released: the cell of the master that it is, if it is one.
-        is_own: whether what it says is a student's.
         outputs: of code that was run.
-        pictures: in a text of a student.
     """
 
-    source: str
-    is_code: bool
-    released: NotebookNode | None = None
-    is_own: bool = False
+    cell: Cell
+    released: NotebookNode | None
     outputs: Sequence[NotebookNode] = ()
-    pictures: Sequence[tuple[str, str]] = ()
 
 
 def completed(handed_in: HandedIn, outputs: Sequence[NotebookNode]) -> list[Shown]:
@@ -52,22 +44,16 @@ def completed(handed_in: HandedIn, outputs: Sequence[NotebookNode]) -> list[Show
     for asked in graded:
         place = found.get(grade_id_of(asked))
         if place is None:
-            shown = Shown(asked.source, asked.cell_type == "code", asked)
+            shown = Shown(Cell(asked.cell_type == "code", asked.source), asked)
             missing.setdefault(above, []).append(shown)
         else:
             above = place
     named = {grade_id_of(cell): cell for cell in graded}
     released = {place: named[name] for name, place in found.items()}
-    texts = {cell.source.strip() for cell in master.cells}
     shown = missing.pop(-1, [])
     for place, cell in enumerate(cells):
         run = outputs[place].outputs if cell.is_code else ()
-        own = cell.source.strip() not in texts
-        shown.append(
-            Shown(
-                cell.source, cell.is_code, released.get(place), own, run, cell.pictures
-            )
-        )
+        shown.append(Shown(cell, released.get(place), run))
         shown += missing.pop(place, [])
     return shown
 
@@ -100,33 +86,3 @@ def _places(graded: Sequence[NotebookNode], handed_in: HandedIn) -> dict[str, in
             taken.add(place)
             found[name] = place
     return found
-
-
-def answers_by_hand(
-    notebook: Sequence[Shown], exercises: Collection[str]
-) -> dict[str, str]:
-    """What the instructor's own questions got, in a form that tells whether it changed.
-
-    Args:
-        notebook: completed.
-        exercises: that are marked without a person.
-
-    Returns:
-        A digest of each answer, with what was added below it, by its grade id.
-    """
-    texts: dict[str, list[str]] = {}
-    name = None  # of the question to which what follows is the answer
-    for cell in notebook:
-        if cell.released is not None:
-            entry = cell.released.metadata.nbgrader
-            asked = entry.get("solution") or entry.get("task")
-            name = grade_id_of(cell.released) if asked else None
-        if name is not None and name not in exercises and cell.is_own:
-            texts.setdefault(name, []).append(cell.source.strip())
-            texts[name] += [data for _, data in cell.pictures]
-        elif name is not None and name not in exercises:
-            texts.setdefault(name, [])
-    return {
-        name: hashlib.sha256("\n\n".join(parts).encode()).hexdigest()[:16]
-        for name, parts in texts.items()
-    }

@@ -2,9 +2,6 @@
 
 Nothing of a folder is trusted: links are not followed, only a plain file of moderate
 size is read, and a name that could act as a path or a pattern is refused.
-
-Some copies of a course have a letter such as ü in two parts, which Unicode calls NFD.
-A student is named in NFC, and the folder is found whichever form its name has.
 """
 
 from __future__ import annotations
@@ -21,8 +18,8 @@ from typing import Any
 from autograder.errors import AutograderError, GraderFault
 from autograder.files import Inaccessible, Unusable, plain_file, printable
 from autograder.notebooks import MAX_FILE_BYTES, is_untouched, parse_notebook
+from autograder.submissions.chapters import chapter_in, is_named_after
 from autograder.submissions.modules import modules_named_in
-from autograder.submissions.titles import likeness
 
 _BAD_NAME = re.compile("[/\\\\*?\\[\\]\x00-\x1f\x7f-\x9f\ud800-\udfff]|^\\.")
 _NOTEBOOK = re.compile(r"(?!\.)(.*)\.ipynb(?:\.json|\.txt)?", re.IGNORECASE | re.DOTALL)
@@ -74,24 +71,17 @@ def students(submitted: Path) -> tuple[list[str], dict[str, str]]:
         NothingSubmitted: there are no folders.
     """
     usable, refused = [], {}
-    named: dict[str, str] = {}  # folders, by the name of the student
     for entry in sorted(submitted.iterdir()) if submitted.is_dir() else []:
         folder = entry.is_dir() and not entry.is_symlink()
         if not folder and entry.name.startswith("."):
             continue  # a file such as .DS_Store
         if not folder:
             refused[printable(entry.name)] = "not a folder"
-        elif why := bad_name(name := _composed(entry.name)):
+        elif why := bad_name(entry.name):
             dots = "..." if len(entry.name) > 40 else ""
             refused[printable(entry.name[:40]) + dots] = f"{why}: rename the folder"
-        elif named.setdefault(name, entry.name) != entry.name:
-            refused[name] = (
-                f"two folders have this name, {ascii(named[name])} and "
-                f"{ascii(entry.name)}: put what was handed in into one of them"
-            )
         else:
-            usable.append(name)
-    usable = [name for name in usable if name not in refused]
+            usable.append(entry.name)
     if not usable and not refused:
         raise NothingSubmitted(
             f"nothing was submitted: {submitted} has no folders; each is to hold "
@@ -112,21 +102,9 @@ def bad_name(name: str) -> str | None:
         )
     if len(name) > MAX_NAME or len(name.encode()) > MAX_BYTES:
         return f"the name has more than {MAX_NAME} characters or {MAX_BYTES} bytes"
+    if not unicodedata.is_normalized("NFC", name):  # as in some copies through a Mac
+        return "the name has letters in two parts, such as u and ¨ in place of ü"
     return None
-
-
-def folder_of(submitted: Path, student: str) -> Path:
-    """The folder of a student, in whichever form of Unicode its name is."""
-    folder = submitted / student
-    if student.isascii() or os.path.lexists(folder) or not submitted.is_dir():
-        return folder
-    wanted = _composed(student)
-    names = (entry.name for entry in os.scandir(submitted))
-    return submitted / next((n for n in names if _composed(n) == wanted), student)
-
-
-def _composed(name: str) -> str:
-    return unicodedata.normalize("NFC", name)
 
 
 def handed_in(submitted: Path, student: str, chapter: str) -> bool:
@@ -135,7 +113,7 @@ def handed_in(submitted: Path, student: str, chapter: str) -> bool:
     An empty folder is nothing: collecting and syncing make such folders. Nor is one in
     which only hidden files are, such as those that a killed command had not finished.
     """
-    folder = folder_of(submitted, student) / chapter
+    folder = submitted / student / chapter
     try:
         names = [entry.name for entry in folder.iterdir()]
         return any(not n.startswith(".") or n.endswith(".ipynb") for n in names)
@@ -153,17 +131,8 @@ def read(submitted: Path, student: str, chapter: str) -> Submission:
     Raises:
         GraderFault: this machine could not read it.
     """
-    return read_folder(folder_of(submitted, student) / chapter, student, chapter)
-
-
-def read_folder(folder: Path, student: str, chapter: str) -> Submission:
-    """Read what is in a folder as the submission of a student.
-
-    Raises:
-        GraderFault: this machine could not read it.
-    """
     try:
-        return _read(folder, student, chapter)
+        return _read(submitted / student / chapter, student, chapter)
     except Inaccessible as error:
         raise GraderFault(str(error)) from error
     except OSError as error:
@@ -175,24 +144,22 @@ def _read(folder: Path, student: str, chapter: str) -> Submission:
     if folder.is_symlink() or not folder.is_dir():
         reason = f"what is in the place of the folder {chapter} is none"
         return Submission(student, b"", reason)
-    timestamp, note = _timestamp(folder / "timestamp.txt")
+    timestamp = _timestamp(folder / "timestamp.txt")
     copies = _copies_in(folder, chapter)
-    named = [copy for copy in copies if _likeness(copy, chapter) < 2]
+    named = [copy for copy in copies if is_named_after(chapter, copy.name)]
     if not named and len(copies) != 1:
-        found = ", ".join(printable(file.name) for file in _files_in(folder))
+        names = sorted(f.name for f in folder.iterdir() if not f.name.startswith("."))
+        found = ", ".join(map(printable, names[:3]))
         reason = f"no notebook {chapter}.ipynb was submitted"
         reason += f"; found {found}" if found else ""
-        return Submission(student, b"", reason, timestamp, note)
-    path = _with_work(named or copies)
-    notes = [note] if note else []
-    name, first = str(path.relative_to(folder)), copies[0]
+        return Submission(student, b"", reason, timestamp)
+    path = _with_work(named or copies, chapter)
+    notes, name = [], str(path.relative_to(folder))
     if name != f"{chapter}.ipynb":
         notes.append(f"the notebook was named {printable(name)}")
-    if path != first:
-        notes.append(f"{printable(first.name)} is as it was released")
-    others = [printable(copy.name) for copy in copies if copy not in (path, first)]
+    others = [printable(copy.name) for copy in copies if copy != path]
     if others:
-        notes.append(f"not looked at: {', '.join(others[:3])}")
+        notes.append(f"not taken: {', '.join(others[:3])}")
     try:
         content = plain_file(path, MAX_FILE_BYTES)
     except Inaccessible:
@@ -213,7 +180,7 @@ def _copies_in(folder: Path, chapter: str) -> list[Path]:
     Browsers and mail programs add an ending of their own, and an archive that was
     unpacked has a folder of its own.
     """
-    found = [file for file in folder.iterdir() if _stem(file) is not None]
+    found = [file for file in folder.iterdir() if _NOTEBOOK.fullmatch(file.name)]
     if not found:
         inside = [f for f in folder.iterdir() if f.is_dir() and not f.is_symlink()]
         found = [
@@ -221,26 +188,14 @@ def _copies_in(folder: Path, chapter: str) -> list[Path]:
             for inner in inside
             if not inner.name.startswith((".", "__"))
             for file in inner.iterdir()
-            if _stem(file) is not None
+            if _NOTEBOOK.fullmatch(file.name)
         ]
-    # Of equal likeness and length, capitals come last.
-    return sorted(
-        found, key=lambda f: (_likeness(f, chapter), len(f.name), f.name.swapcase())
-    )
 
+    def unlike(file: Path) -> tuple[bool, int, str]:  # capitals come last
+        name = file.name
+        return not is_named_after(chapter, name), len(name), name.swapcase()
 
-def _files_in(folder: Path) -> list[Path]:
-    return sorted(f for f in folder.iterdir() if not f.name.startswith("."))[:3]
-
-
-def _stem(file: Path) -> str | None:
-    """The name of a notebook without its ending; ``None`` if it is none."""
-    found = _NOTEBOOK.fullmatch(file.name)
-    return found[1] if found else None
-
-
-def _likeness(file: Path, chapter: str) -> int:
-    return likeness(_stem(file) or "", chapter)
+    return sorted(found, key=unlike)
 
 
 def read_secret(submitted: Path, student: str, chapter: str) -> str | None:
@@ -248,7 +203,7 @@ def read_secret(submitted: Path, student: str, chapter: str) -> str | None:
 
     There is one if it came through nbgrader's exchange.
     """
-    path = folder_of(submitted, student) / chapter / "submission_secret.txt"
+    path = submitted / student / chapter / "submission_secret.txt"
     try:
         text = plain_file(path, 1000).decode("ascii")
     except (Unusable, UnicodeDecodeError):
@@ -256,21 +211,20 @@ def read_secret(submitted: Path, student: str, chapter: str) -> str | None:
     return text if text.isalnum() else None
 
 
-def _timestamp(path: Path) -> tuple[str | None, str | None]:
-    """What a time stamp file says, and a note if it cannot be read."""
+def _timestamp(path: Path) -> str | None:
+    """What a time stamp file says, which may be no time."""
     if not os.path.lexists(path):
-        return None, None
+        return None
     try:
-        text = plain_file(path, 1000).decode("utf-8-sig").strip()
+        return plain_file(path, 1000).decode("utf-8-sig").strip() or None
     except Inaccessible:
         raise
     except (Unusable, UnicodeDecodeError):
-        return None, "the time stamp could not be read"
-    return text or None, None
+        return "unreadable"
 
 
-def _with_work(copies: Sequence[Path]) -> Path:
-    """The likeliest notebook in which something was written, or else the first.
+def _with_work(copies: Sequence[Path], chapter: str) -> Path:
+    """The likeliest notebook with work on the chapter in it, or else the first.
 
     Raises:
         Inaccessible: this machine could not read one of them.
@@ -278,14 +232,15 @@ def _with_work(copies: Sequence[Path]) -> Path:
     if len(copies) == 1:
         return copies[0]
     some = copies[:MOST_COPIES]
-    return next((copy for copy in some if not _is_blank(copy)), copies[0])
+    return next((copy for copy in some if _has_work(copy, chapter)), copies[0])
 
 
-def _is_blank(path: Path) -> bool:
-    """Whether all exercises of a notebook are as they were released."""
+def _has_work(path: Path, chapter: str) -> bool:
+    """Whether a notebook may be of the chapter, and not as it was released."""
     try:
-        return is_untouched(parse_notebook(plain_file(path, MAX_FILE_BYTES)))
+        data = parse_notebook(plain_file(path, MAX_FILE_BYTES))
     except Inaccessible:
         raise
     except Unusable:
-        return False
+        return True
+    return not is_untouched(data) and chapter_in(data, chapter) in (chapter, None)

@@ -65,12 +65,13 @@ def examined(needs_sandbox, topic, master, expected):
     from autograder.grading.examine import examine
     from autograder.sandbox.connection import fork_servers
     from autograder.sandbox.limits import Limits
+    from autograder.submissions.cells import as_handed_in
 
-    def run(data, limits=None, **options):
+    def run(data, limits=None):
         limits = limits or Limits(cell_seconds=5, submission_seconds=30)
-        servers = fork_servers()
-        go = partial(examine, master, data, topic, expected, limits, servers=servers)
-        return patiently(partial(go, **options)).report
+        handed_in, servers = as_handed_in(master, data, topic.exercises), fork_servers()
+        go = partial(examine, handed_in, topic, expected, limits, servers=servers)
+        return patiently(go).report
 
     return run
 

@@ -19,6 +19,7 @@ from autograder.release.source import source_notebook
 from autograder.release.student import student_notebook
 from autograder.sandbox.connection import fork_servers
 from autograder.sandbox.limits import Limits
+from autograder.submissions.cells import as_handed_in
 from classroom.submissions import right_answers, submission
 from tests.autograder.conftest import code_cell
 from tests.autograder.judged import asked
@@ -143,7 +144,8 @@ def graded(above: str, answer: str) -> dict:
     data = submission(master, answers)
     data["cells"][1:1] = [code_cell(above)]
     limits = Limits(cell_seconds=20, submission_seconds=60)
-    done = examine(master, data, topic, expected, limits, servers=fork_servers())
+    handed_in = as_handed_in(master, data, topic.exercises)
+    done = examine(handed_in, topic, expected, limits, servers=fork_servers())
     found = done.report["exercises"]
     return {one["name"]: one for one in found if one["score"] < one["max_score"]}
 

@@ -91,16 +91,18 @@ def exercise():
 
 
 def test_a_failed_reference_expects_nothing(exercise, monkeypatch):
-    topic, right, seeds = load_topic(TOPIC), ours.softmax, public_seeds(exercise)
+    topic, right = load_topic(TOPIC), ours.softmax
+    seeds = public_seeds(exercise)
     known = expect(topic, exercise, seeds)
-    for before in (None, known):
+    for earlier in (None, known):
         monkeypatch.setattr(ours, "softmax", failing_once(right))
         with pytest.raises(GraderFault):
-            expect(topic, exercise, seeds, before)
-        pairs = zip(exercise.cases, seeds, strict=True)
-        given = [decode(answer(case, right, seed)) for case, seed in pairs]
-        expected = expect(topic, exercise, seeds, before)  # there is memory again
-        assert mark(exercise, given, expected).score == exercise.points
+            expect(topic, exercise, seeds, earlier)
+    drawn = [seed + 5 for seed in seeds]
+    pairs = list(zip(exercise.cases, drawn, strict=True))
+    given = [decode(answer(case, right, seed)) for case, seed in pairs]
+    expected = expect(topic, exercise, drawn, known)  # there is memory again
+    assert mark(exercise, given, expected).score == exercise.points
 
 
 def test_a_test_is_not_judged_by_code_that_cannot_run(monkeypatch):

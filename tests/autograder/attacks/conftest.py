@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import nbformat
+import psutil
 import pytest
 from nbgrader.api import Gradebook
 
@@ -28,6 +29,7 @@ from autograder.grading.examine import examine
 from autograder.grading.grade import Unexamined
 from autograder.sandbox.connection import fork_servers
 from autograder.sandbox.limits import Limits
+from autograder.submissions.cells import as_handed_in
 from classroom.forgeries import WRONG
 from classroom.submissions import hand_in, submission
 from tests.autograder.conftest import TOPIC, code_cell, patiently
@@ -124,10 +126,20 @@ def examination(needs_sandbox, topic, master, expected):
 
     def run(data, **limits):
         limits = Limits(**{"cell_seconds": 8, "submission_seconds": 40, **limits})
-        go = partial(examine, master, data, topic, expected, limits)
+        handed_in = as_handed_in(master, data, topic.exercises)
+        go = partial(examine, handed_in, topic, expected, limits)
         return patiently(partial(go, servers=fork_servers()))
 
     return run
+
+
+@pytest.fixture
+def asked_the_same(monkeypatch, expected):
+    """Every submission is asked what the test knows."""
+    monkeypatch.setattr(
+        "autograder.grading.execution.draw_seeds",
+        lambda exercise: expected[exercise.name].seeds,
+    )
 
 
 @pytest.fixture(scope="session")
@@ -196,27 +208,20 @@ def printed(notebook: nbformat.NotebookNode) -> str:
 
 def processes() -> set[int]:
     """The sandboxes and kernels of this test run, and those that nobody owns."""
-    parents, sandboxes = {}, set()
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit():
-            try:
-                stat = (entry / "stat").read_bytes().rpartition(b")")[2].split()
-                words = (entry / "cmdline").read_bytes()
-            except OSError:  # it has just ended
-                continue
-            parents[int(entry.name)] = int(stat[1])
-            if b"autograder.sandbox.fork_server" in words and stat[0] != b"Z":
-                sandboxes.add(int(entry.name))
     found = set()
-    for pid in sandboxes:
-        above = pid
-        while above in sandboxes:
-            above = parents.get(above, 0)
-        while above > 1 and above != os.getpid():
-            above = parents.get(above, 0) if parents.get(above, 0) != 1 else -1
-        if above in (0, 1, os.getpid()):
-            found.add(pid)
+    for process in psutil.process_iter():
+        with contextlib.suppress(psutil.Error):  # it has just ended
+            if "autograder.sandbox.fork_server" not in process.cmdline():
+                continue
+            above = [parent.pid for parent in process.parents()]
+            others = [pid for pid in above if pid not in (0, 1) and not _is_ours(pid)]
+            if os.getpid() in above or not others:
+                found.add(process.pid)
     return found
+
+
+def _is_ours(pid: int) -> bool:
+    return "autograder.sandbox.fork_server" in psutil.Process(pid).cmdline()
 
 
 def left_behind(before: set[int], seconds: float = 30) -> set[int]:

@@ -83,6 +83,7 @@ def softmax(scores):
 """
 
 
+@pytest.mark.usefixtures("asked_the_same")
 def test_50_no_expected_value_is_in_feedback_or_report(
     examination, attacking, expected
 ):
@@ -395,6 +396,7 @@ TELLTALES = {
 }
 
 
+@pytest.mark.usefixtures("asked_the_same")
 @pytest.mark.parametrize("body", TELLTALES.values(), ids=TELLTALES)
 def test_50_no_input_and_no_size_of_an_error_is_in_the_report(
     examination, attacking, expected, topic, body

@@ -142,7 +142,7 @@ def graded_cells(notebook):
 @pytest.fixture(scope="module")
 def worker(needs_sandbox):
     """What a worker of a grading run does with the bytes of a submission."""
-    job = Job(TOPIC, nbformat.writes(MASTER), b"", LIMITS)
+    job = Job(TOPIC, nbformat.writes(MASTER), LIMITS)
 
     def examine(content):
         return examine_submission(job, Submission("somebody", content))

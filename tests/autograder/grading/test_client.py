@@ -152,7 +152,7 @@ def test_what_a_worker_raises_can_be_sent_and_says_why(monkeypatch):
     def fails(*_):
         raise UnreadableMessage("two arguments", 1)  # which pickle cannot make again
 
-    monkeypatch.setattr("autograder.grading.worker.parse_notebook", fails)
+    monkeypatch.setattr("autograder.grading.worker._master", fails)
     job = Job("masking", "{}", Limits())
     with pytest.raises(GraderFault) as failed:
         examine_submission(job, Submission("ada", b"{}"))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 
 import pytest
 
@@ -79,28 +78,3 @@ def test_all_answers_together_have_a_limit_and_short_ones_count_too(question):
     reading(*sent(10), limit=limit)
     with pytest.raises(TooMuch, match="answer limit"):
         reading(*sent(11), limit=limit)
-
-
-def test_a_question_that_was_given_up_leaves_nothing_for_the_next():
-    """The rest of an answer that was on its way is not the beginning of another."""
-
-    async def go():
-        door = Door(Limits())
-        kernel = door.inside.dup()
-        await door.open()
-        late, answers = frame(OTHER, b"0123456789"), []
-        kernel.sendall(late[:-4])
-        given_up = asyncio.create_task(door.read(OTHER, 9, answers))
-        while door.received < HEADER.size:
-            await asyncio.sleep(0)
-        given_up.cancel()
-        with contextlib.suppress(asyncio.CancelledError):
-            await given_up
-        kernel.sendall(late[-4:] + frame(ASKED, b"one") + END)
-        await asyncio.wait_for(door.read(ASKED, 9, answers), 20)
-        kernel.close()
-        door.close()
-        return answers, door.received
-
-    sent = frame(OTHER, b"0123456789") + frame(ASKED, b"one") + END
-    assert asyncio.run(go()) == ([b"one"], len(sent))

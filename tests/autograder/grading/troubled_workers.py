@@ -8,7 +8,6 @@ import time
 from multiprocessing.connection import Connection
 
 from autograder.grading import worker
-from autograder.sandbox.bubblewrap import SandboxUnavailable
 
 
 def killed_at(odd, job, submission, workplace):
@@ -40,13 +39,3 @@ def send_half_and(do, *arguments):
             write(connection.fileno(), data)
 
     Connection._send = half
-
-
-def without_kernel_at(odd, tries, failures, job, submission, workplace):
-    """Examine; for one student, no kernel starts so many times."""
-    if submission.student == odd:
-        with tries.open("a") as file:
-            file.write("x")
-        if tries.stat().st_size <= failures:
-            raise SandboxUnavailable("no kernel started: test")
-    return worker.examine_submission(job, submission, workplace)

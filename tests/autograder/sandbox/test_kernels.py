@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -112,7 +113,9 @@ def test_a_grader_of_low_priority_still_starts_kernels():
 def test_a_kernel_is_gone_when_killing_returns():
     async def go():
         manager = SandboxKernelManager()
-        await manager.start_kernel()
+        ours, theirs = socket.socketpair()
+        with ours, theirs:
+            await manager.start_kernel(answers=theirs.fileno())
         assert await manager.is_alive()
         await manager.shutdown_kernel()
         return manager.ended

@@ -65,14 +65,10 @@ def test_a_message_of_another_key_is_not_read(session):
 
 UNREADABLE = {
     "a bomb in the header": {"header": b'{"a":[' + b"[]," * 2**20 + b"[]]}"},
-    "a bomb in the parent header": {"parent": b'{"a":[' + b"[]," * 2**20 + b"[]]}"},
     "a bomb in the content": {"content": b'{"a":[' + b"[]," * 2**20 + b"[]]}"},
     "deep lists": {"content": b'{"a":' + b"[" * 40_000},
-    "deep dictionaries": {"header": b'{"a":' * 800},
     "dates": {"header": f'{{"a":[{",".join([DATE] * 10**5)}]}}'.encode()},
-    "a text without an end": {"content": b'{"a":"' + b'\\"' * 2**19},
     "wide letters": {"content": '{"a":"\U0001f600'.encode() + b"x" * 2**21 + b'"}'},
-    "a number of a million digits": {"content": b'{"a":' + b"9" * 10**6 + b"}"},
     "no JSON": {"content": b"\x80\x04pickle"},
     "no object": {"header": b"[]"},
 }

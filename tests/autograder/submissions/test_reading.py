@@ -18,9 +18,9 @@ from autograder.notebooks import (
     parse_notebook,
     read_notebook,
 )
-from autograder.submissions.submitted import read
-from autograder.submissions.titles import other_chapter
-from autograder.submissions.written import written_in
+from autograder.submissions.cells import as_handed_in
+from autograder.submissions.chapters import chapter_in
+from autograder.submissions.submitted import read, students
 from classroom.submissions import submission
 from tests.autograder.conftest import TOPIC, code_cell
 
@@ -100,27 +100,21 @@ def test_what_cells_showed_does_not_count_towards_the_size(master):
         parse_notebook(as_bytes(data))
 
 
-def test_the_notebook_of_another_chapter_is_named_as_that(master):
-    assert other_chapter(master, TOPIC) is None
-    assert other_chapter(master, "masking") == TOPIC  # its metadata say so
-    bare = {
-        "cells": [{"cell_type": "code", "source": ["def causal_mask(n):\n", "  1"]}]
-    }
-    assert other_chapter(bare, TOPIC) == "masking"
-    assert other_chapter(bare, "masking") is None
-    assert (
-        other_chapter({"cells": [{"cell_type": "code", "source": "x"}, 3]}, TOPIC)
-        is None
-    )
-    both = {**master, "cells": [*master["cells"], *bare["cells"]]}
-    assert other_chapter(both, "masking") is None  # something of it is there
+def test_the_chapter_of_a_notebook_is_told_from_what_it_holds(master):
+    assert chapter_in(master, "masking") == TOPIC  # its metadata say so
+    bare = [{"cell_type": "code", "source": ["def causal_mask(n):\n", "  1"]}]
+    assert chapter_in({"cells": bare}, TOPIC) == "masking"
+    assert chapter_in({"cells": [code_cell("x"), 3]}, TOPIC) is None
+    both = {**master, "cells": [*master["cells"], *bare]}
+    for chapter in (TOPIC, "masking"):  # something of it is there
+        assert chapter_in(both, chapter) == chapter
 
 
 @pytest.mark.parametrize(
     ("names", "taken"),
     [
         (["masking final.ipynb", "notes.ipynb"], "masking final.ipynb"),
-        (["Masking-Copy1.ipynb", "my masking.ipynb"], "Masking-Copy1.ipynb"),
+        (["Masking-Copy1.ipynb", "b.ipynb"], "Masking-Copy1.ipynb"),
         (["old.ipynb", "scaling.ipynb", "masking (2).ipynb"], "masking (2).ipynb"),
         (["scaling.ipynb", "multi_head.ipynb"], None),
         (["a.ipynb", "b.ipynb"], None),
@@ -144,11 +138,8 @@ def test_of_several_notebooks_the_best_named_is_taken_and_said(tmp_path, names, 
         there = f"; found {', '.join(sorted(names))}" if names else ""
         assert found.unusable == f"no notebook masking.ipynb was submitted{there}"
     else:
-        assert found.note.startswith(f"the notebook was named {taken}; not looked at: ")
+        assert found.note.startswith(f"the notebook was named {taken}; not taken: ")
         assert all(name.split("/")[-1] in found.note for name in names)
-
-
-NOT_LOOKED_AT = "not looked at: "
 
 
 @pytest.mark.parametrize(
@@ -157,18 +148,18 @@ NOT_LOOKED_AT = "not looked at: "
         (
             {TOPIC: False, f"{TOPIC}-Copy1": False, f"{TOPIC} solved": True},
             f"{TOPIC} solved",
-            f"the notebook was named {TOPIC} solved.ipynb; {TOPIC}.ipynb is as it was "
-            f"released; {NOT_LOOKED_AT}{TOPIC}-Copy1.ipynb",
+            f"the notebook was named {TOPIC} solved.ipynb; "
+            f"not taken: {TOPIC}.ipynb, {TOPIC}-Copy1.ipynb",
         ),
         (
             {TOPIC: True, f"{TOPIC}-Copy1": True},
             TOPIC,
-            f"{NOT_LOOKED_AT}{TOPIC}-Copy1.ipynb",
+            f"not taken: {TOPIC}-Copy1.ipynb",
         ),
         (
             {TOPIC: False, "notes": True, "scaling": True},
             TOPIC,
-            f"{NOT_LOOKED_AT}notes.ipynb, scaling.ipynb",
+            "not taken: notes.ipynb, scaling.ipynb",
         ),
     ],
 )
@@ -196,11 +187,10 @@ def test_what_nobody_looks_at_is_dropped(master):
     cell["outputs"] = cell["id"] = cell["metadata"]["tags"] = bulk
     cell["metadata"]["nbgrader"] = {"grade_id": "y" * 1_000_000, "points": bulk}
     data["cells"] += bulk[:5] + [{**cell, "cell_type": bulk, "attachments": bulk}]
-    held = written_in(data)
-    assert len(as_bytes(held)) < small
-    assert [c["source"] for c in held["cells"][: len(master["cells"])]] == [
-        c["source"] for c in master["cells"]
-    ]
+    held = as_handed_in(master, data, {}).cells
+    assert len(repr(held)) < 2 * small
+    sources = [cell["source"] for cell in master["cells"]]
+    assert [cell.source for cell in held[: len(sources)]] == sources
 
 
 def test_files_of_python_beside_a_notebook_are_read(tmp_path, master, right):
@@ -227,3 +217,12 @@ def test_files_of_python_beside_a_notebook_are_read(tmp_path, master, right):
         "used as well: helpers.py, package/__init__.py, package/core.py"
     )
     assert found.digest != without.digest
+
+
+def test_a_name_with_letters_in_two_parts_is_refused(tmp_path):
+    """Else a copy of the course would make another student of the same one."""
+    for name in ("M\u00fcller", "Mu\u0308ller"):
+        (tmp_path / name).mkdir()
+    usable, refused = students(tmp_path)
+    assert usable == ["M\u00fcller"]
+    assert "rename the folder" in refused["Mu\u0308ller"]
