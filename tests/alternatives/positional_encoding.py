@@ -44,6 +44,13 @@ def rotary_complex(x, positions, base=10000.0):
     return np.stack([turned.real, turned.imag], -1).reshape(x.shape)
 
 
+def rotary_view(x, positions, base=10000.0):
+    """As in LLaMA: neighbours are seen as one complex number, without a copy."""
+    pairs = x.view(np.complex128)  # (..., N, d/2)
+    factors = base ** (-np.arange(pairs.shape[-1]) / pairs.shape[-1])
+    return (pairs * np.exp(1j * np.outer(positions, factors))).view(np.float64)
+
+
 def rotary_matrices(x, positions, base=10000.0):
     """One matrix for each token."""
     d = x.shape[-1]
@@ -71,5 +78,5 @@ ALTERNATIVES = {
     ],
     "sinusoidal_encoding": [encoding_by_slices, encoding_by_loops],
     "shift_matrix": [shift_by_diagonals, shift_power_of_one_step],
-    "rotary_embedding": [rotary_complex, rotary_matrices],
+    "rotary_embedding": [rotary_complex, rotary_view, rotary_matrices],
 }
