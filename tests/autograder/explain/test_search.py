@@ -21,7 +21,8 @@ from autograder.expected import expect, public_seeds
 from autograder.explain import results
 from autograder.explain.arguments import wrapped
 from autograder.explain.results import ARRANGED, RESULTS, Wrong
-from autograder.explain.search import FURTHER, MOST, _Edits, explain
+from autograder.explain.search import FURTHER, MOST, _Edits, _numbers, explain
+from autograder.explain.steps import cost
 from autograder.judge import judge
 from autograder.reasons import Reason
 
@@ -80,7 +81,8 @@ def test_every_edit_of_a_reference_is_explained_as_that_or_an_earlier_one(topic,
         if not is_wrong_in_value(exercise, given, expected):
             continue
         found = explain(exercise, given, expected, FOREVER)
-        assert found.reason in (Reason.EDIT, Reason.ERRORS_MISSING), edit.says
+        lost = any(not np.isfinite(_numbers(one.value)).all() for one in given)
+        assert lost or found.reason in (Reason.EDIT, Reason.ERRORS_MISSING), edit.says
         if found.words in order:  # and no relation between the results
             assert order[found.words] <= number
 
@@ -198,6 +200,36 @@ def test_results_are_explained_through_the_cases(name, made, said):
     assert said in explain(exercise, given, expected).words
     without = replace(expected, implementation=None, memo={})  # as with an answer key
     assert said in explain(exercise, given, without).words
+
+
+def softmax_sum_without_maximum(score_blocks, value_blocks):
+    pairs = zip(map(np.exp, score_blocks), value_blocks, strict=True)
+    parts = [(w.sum(-1, keepdims=True), w @ v) for w, v in pairs]
+    total, output = (sum(each) for each in zip(*parts, strict=True))
+    return output / np.where(total == 0, 1.0, total)
+
+
+@pytest.mark.filterwarnings("ignore:overflow", "ignore:invalid value")
+@pytest.mark.parametrize(
+    ("topic", "name", "made"),
+    [
+        ("efficient_attention", "online_softmax_sum", softmax_sum_without_maximum),
+        ("positional_encoding", "shift_matrix", lambda _, dim: np.zeros((dim, dim))),
+    ],
+)
+def test_no_step_is_blamed_where_results_are_lost_or_one_number(topic, name, made):
+    exercise, expected = asked(topic, name)
+    words = explain(exercise, answers(exercise, made, expected), expected).words
+    assert "one step" not in words
+
+
+@pytest.mark.filterwarnings("error::pytest.PytestUnraisableExceptionWarning")
+def test_no_limit_is_raised_in_a_finaliser():
+    class Finalised:
+        def __del__(self):
+            pass
+
+    assert cost(Finalised, "<changed>", most=0) > 0
 
 
 def test_an_edit_that_would_not_end_is_given_up():
