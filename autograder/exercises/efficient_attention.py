@@ -242,7 +242,7 @@ def online_memory(online_softmax_sum, rng):
     title="two sequences, three heads, a last block that is not full", points=2
 )
 def blockwise_heads(blockwise_attention, rng):
-    inputs = attention_inputs(rng, 2, 3, N=5, T=11)
+    inputs = attention_inputs(rng, 2, 3, N=13, T=15)
     return blockwise_attention(*inputs, 4)
 
 

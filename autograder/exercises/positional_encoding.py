@@ -132,7 +132,7 @@ def rotary_unordered(rotary_embedding, rng):
     title="scores of queries and keys, all moved by the same offset", points=2
 )
 def rotary_scores(rotary_embedding, rng):
-    query, key = rng.standard_normal((2, 5, 8)), rng.standard_normal((2, 8, 6)).mT
+    query, key = rng.standard_normal((2, 5, 8)), rng.standard_normal((2, 6, 8))
     moved = drawn(rng, 1, 20)
     q = rotary_embedding(query, np.arange(5))
     k = rotary_embedding(key, np.arange(6))

@@ -147,7 +147,8 @@ class _Asked:
         if len(self.failed) == 1:
             return None
         tell = (n for n in self.failed if _tells_apart(self.expected, n))
-        return next((n for n in tell if _is_finite(self.given[n])), None)
+        says = (n for n in tell if _says_much(self, n))
+        return next((n for n in says if _is_finite(self.given[n])), None)
 
 
 def _known_mistake(asked: _Asked) -> Explanation | None:
@@ -257,8 +258,8 @@ def _place(asked: _Asked) -> Explanation | None:
 
 def _edit(asked: _Asked) -> Explanation | None:
     """An edit of arguments or of one step gives the student's answers."""
-    with_value = [n for n in asked.failed if asked.given[n].is_value]
-    if not with_value or asked.edits is None:
+    with_value = [n for n in asked.failed if _says_much(asked, n)]
+    if asked.is_lost or not with_value or asked.edits is None:
         return None
     end = time.process_time() + SECONDS
     edits = asked.edits
@@ -386,6 +387,14 @@ class _Edits:
 def _tells_apart(expected: Expected, number: int) -> bool:
     """Whether a right answer has so many numbers that none is met by chance."""
     return len(np.unique(_numbers(expected.reference[number].value))) >= 4
+
+
+def _says_much(asked: _Asked, number: int) -> bool:
+    """Whether an answer is a value, and not one number where many are right."""
+    given = asked.given[number]
+    if not given.is_value or not _tells_apart(asked.expected, number):
+        return given.is_value
+    return len(np.unique(_numbers(given.value))) > 1
 
 
 def _is_finite(given: Answer) -> bool:

@@ -212,10 +212,10 @@ class Execution:
         return True
 
     async def _ask(
-        self, client: SubmissionClient, name: str
+        self, client: SubmissionClient, name: str, seeds: list[int]
     ) -> tuple[list[Answer], str | None]:
         """Put the questions of an exercise; the answers, and how the kernel ended."""
-        sent, ended = await client.ask(self.topic.name, name, self.seeds[name])
+        sent, ended = await client.ask(self.topic.name, name, seeds)
         if ended is None and client.failed:
             self._note(f"calling {name} stopped ({client.failed})")
         if sent:

@@ -38,7 +38,7 @@ def submitters(content: bytes) -> dict[str, list[Submitter]]:
                     *(_text(person.get(f":{key}")) for key in ("name", "sid", "email")),
                     time=_time(entry.get(":created_at")),
                 )
-                for person in entry[":submitters"]
+                for person in entry[":submitters"] or ()
             ]
             for folder, entry in data.items()
         }

@@ -84,7 +84,7 @@ class Owners:
         Students enter the SID themselves; they log in with the address. So that
         decides, where there is one.
         """
-        if top not in handed_in:
+        if not handed_in.get(top):
             self.left_out[top] = f"{METADATA} does not say whose it is"
         for who in handed_in.get(top, ()):
             person = self.roster.find("email", who.email)

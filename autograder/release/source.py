@@ -38,12 +38,20 @@ def source_notebook(name: str) -> NotebookNode:
     Raises:
         BrokenChapter: the chapter does not follow the pattern.
     """
-    from myst_nb.core.read import read_myst_markdown_notebook
+    from myst_nb.core.read import (
+        MystMetadataParsingError,
+        read_myst_markdown_notebook,
+    )
 
     path = chapter_file(name)
     if not path.is_file():
         raise BrokenChapter(f"{path} is missing")
-    chapter = read_myst_markdown_notebook(path.read_text(encoding="utf-8"), path=path)
+    text = path.read_text(encoding="utf-8")
+    try:
+        chapter = read_myst_markdown_notebook(text, path=path)
+    except MystMetadataParsingError as error:
+        where = str(error).partition(":")[0]
+        raise BrokenChapter(f"{path.name}: {where}: its options are no YAML") from None
     topic = Topic(name, {}) if name in capstone_names() else load_topic(name)
     cells = list(_cells(chapter, topic))
     for number, cell in enumerate(cells):

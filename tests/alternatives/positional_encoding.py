@@ -22,6 +22,13 @@ def shift_power_of_one_step(offset, dim):
     return np.linalg.matrix_power(solutions.shift_matrix(1, dim), offset)
 
 
+def rotary_view(x, positions, base=10000.0):
+    """As in LLaMA: neighbours are seen as one complex number, without a copy."""
+    pairs = x.view(np.complex128)  # (..., N, d/2)
+    factors = base ** (-np.arange(pairs.shape[-1]) / pairs.shape[-1])
+    return (pairs * np.exp(1j * np.outer(positions, factors))).view(np.float64)
+
+
 def rotary_matrices(x, positions, base=10000.0):
     """One matrix for each token."""
     d = x.shape[-1]
@@ -42,5 +49,5 @@ ALTERNATIVES = {
     "break_rotary_embedding": [break_rotary_embedding_far_away],
     "sinusoidal_encoding": [encoding_by_loops],
     "shift_matrix": [shift_power_of_one_step],
-    "rotary_embedding": [rotary_matrices],
+    "rotary_embedding": [rotary_view, rotary_matrices],
 }

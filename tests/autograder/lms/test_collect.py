@@ -138,12 +138,14 @@ SYSTEMS = {
                 (501, ("a", 100, "a@x.edu")),
                 (502, ("b", "", "b@x.edu"), ("c", 300, "c@x.edu")),
                 (503, ("Eve", 400, "eve@x.edu")),  # with the SID of somebody else
+                (505,),
             ),
             f"export/submission_501/{TOPIC}.ipynb": "one",
             "export/submission_502/work/x.ipynb": "pair",
             "export/submission_502/submission_metadata.yml": "a: trap",
             f"export/submission_503/{TOPIC}.ipynb": "eve",
             f"export/submission_504/{TOPIC}.ipynb": "whose?",
+            f"export/submission_505/{TOPIC}.ipynb": "nobody's",
         },
         {"a@x.edu": "one", "b@x.edu": "pair", "c@x.edu": "pair"},
         [
@@ -152,6 +154,7 @@ SYSTEMS = {
             "eve@x.edu is not in the class list; if this person is in the class, add "
             "the row Eve,400,eve@x.edu,\n",
             "submission_504: submission_metadata.yml does not say whose it is",
+            "submission_505: submission_metadata.yml does not say whose it is",
         ],
     ),
 }

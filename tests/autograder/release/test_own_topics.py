@@ -109,6 +109,11 @@ def test_students_check_it_with_cases_and_key_beside_the_notebook(course, tmp_pa
         ("exercises/layer_scale.py", "scaled = (", "was never closed"),
         ("solutions/layer_scale.py", "", "has no reference named scaled_residual"),
         (
+            "chapters/layer_scale.md",
+            "# One\n\n```{code-cell} ipython3\n---\na: b: c\n---\n1\n```\n",
+            "Code cell 1 at line 3 could not be read: its options are no YAML",
+        ),
+        (
             "solutions/mistakes/layer_scale.py",
             "from autograder.exercise import mistake\n"
             "from autograder.exercises.layer_scale import scaled_residual\n\n\n"
