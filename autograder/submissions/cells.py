@@ -195,7 +195,6 @@ def _cells(data: dict[str, Any], names: Collection[str | None]) -> Iterator[Cell
         source = joined(cell.get("source")) if isinstance(cell, dict) else None
         if source is None:
             continue
-        whole = source.encode("utf-8", "replace").decode("utf-8")  # no half characters
         grade_id = part_of(cell.get("metadata"), "nbgrader").get("grade_id")
         is_named = isinstance(grade_id, str) and grade_id in names
         is_code, pictures = cell.get("cell_type") == "code", []
@@ -206,7 +205,7 @@ def _cells(data: dict[str, Any], names: Collection[str | None]) -> Iterator[Cell
                 pictures.append((kind, picture) if room >= 0 else ("", ""))
         yield Cell(
             is_code,
-            "\n".join(lines_in(whole)),
+            "\n".join(lines_in(source)),
             grade_id if is_named else None,
             tuple(pictures),
         )

@@ -6,13 +6,14 @@ import copy
 import json
 import os
 
+import nbformat
 import pytest
-from autograder.submissions.written import written_in
 from nbformat import NotebookNode
 from nbformat.v4 import new_markdown_cell
 
+from autograder.grading.kept import kept_notebook
 from autograder.submissions.cells import as_handed_in
-from autograder.submissions.completed import answers_by_hand, completed
+from autograder.submissions.completed import completed
 from classroom.forgeries import WRONG
 from classroom.submissions import submission
 from tests.autograder.attacks.conftest import about, printed
@@ -271,16 +272,15 @@ def test_half_characters_do_no_harm(graded, student):
 
 
 def test_half_characters_in_a_picture_do_no_harm(master, topic):
-    """A question of the instructor's is digested with the pictures in its answer."""
     entry = {"grade_id": "why", "grade": True, "solution": True, "points": 1}
     asking = copy.deepcopy(master)
     asking.cells.append(new_markdown_cell("Why?", metadata={"nbgrader": entry}))
     data = submission(asking, {"why": "So."})
-    data["cells"][-1]["attachments"] = {"a.png": {"image/png": "\ud800"}}
-    handed_in = as_handed_in(asking, written_in(data), topic.exercises)
+    data["cells"][-1]["attachments"] = {"a.png": {"image/png": "\ud800", "\ud800": ""}}
+    handed_in = as_handed_in(asking, data, topic.exercises)
     runs = [NotebookNode(outputs=[]) for _ in handed_in.cells]
-    digests = answers_by_hand(completed(handed_in, runs), topic.exercises)
-    assert digests.keys() == {"why"}
+    kept = kept_notebook(asking, completed(handed_in, runs), [])
+    assert nbformat.writes(kept).encode()
 
 
 def test_46_names_of_any_script_are_graded(graded):
