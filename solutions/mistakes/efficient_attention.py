@@ -162,6 +162,15 @@ def causal_divided_by_position():
     The weights of a query then do not sum to one."""
 
 
+@mistake(causal_linear_attention)
+def causal_divided_by_all(query, key, value):
+    """You divided by the sum over all tokens, later ones too. The weights of a token
+    that attends to the first few then sum to less than one: the divisor has to grow
+    with the position as the state does."""
+    weights = phi(query) @ phi(key).swapaxes(-2, -1)
+    return np.tril(weights) @ value / weights.sum(axis=-1, keepdims=True)
+
+
 @edit(causal_linear_attention, "state = state + k", "state = k")
 def causal_state_forgotten():
     """The state holds only the current token: you replaced it in place of adding to it.

@@ -215,6 +215,13 @@ def scores_returned_as_weights():
     the weights, after the softmax: they sum to one, and show what was read."""
 
 
+@edit(attend, "return y, a", "k = a.argmax(); return X[k], np.eye(len(X))[k]")
+def best_input_only_with_its_weight():
+    """All the weight went to the input with the largest score. A softmax gives every
+    input a part of it: with one winner a small change of the query either does nothing
+    or changes everything."""
+
+
 @edit(attend, "a @ X", "X[a.argmax()]")
 def best_input_only():
     """You picked the input with the largest score. Attention mixes all inputs by their

@@ -116,6 +116,15 @@ def bias_after_the_relu():
     needed to switch a hidden unit on."""
 
 
+@mistake(feed_forward)
+def gelu_between(x, W_1, b_1, W_2, b_2):
+    """You applied gelu between the two maps. Later models do; this layer is the one of
+    2017, with relu, which sets every negative value to exactly zero."""
+    z = x @ W_1 + b_1
+    bent = 1 + np.tanh(np.sqrt(2 / np.pi) * (z + 0.044715 * z**3))
+    return (0.5 * z * bent) @ W_2 + b_2
+
+
 @edit(feed_forward, "return hidden", "return x + hidden")
 def token_added():
     """You added the token to the result. The residual connection belongs to the layer
@@ -208,6 +217,12 @@ def MaskIgnored():
 def NoActivation():
     """There is no nonlinearity between the two linear maps. Together they are then one
     linear map, and the second gap of plain attention stays open."""
+
+
+@edit(EncoderLayer, "self.activation(self.linear1(x))", "F.relu(self.linear1(x))")
+def ReluWhateverIsGiven():
+    """Your layer applies relu, whatever `activation` is. The argument is a function:
+    keep it in `__init__`, and call it between the two linear maps."""
 
 
 @edit(EncoderLayer, ", batch_first=True", "")
