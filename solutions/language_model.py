@@ -238,8 +238,8 @@ def sample_tokens(
         temperature: 0 chooses the largest logit, of equal ones the first.
 
     Returns:
-        (B,) ids. Where rounding leaves no such token, the last one that has a
-        probability.
+        (B,) ids. Where rounding leaves no such token, the last one whose
+        probability is not 0.
 
     Source: Devroye (1986), section III.2.1, for sampling by inversion.
     """
