@@ -99,12 +99,12 @@ class ChapterMarks:
 
         Scores and comments that an instructor gave by hand stay as they are; a
         score by hand is marked for another look when the automatic one changed, or
-        the answer that it was given for.
+        when the work was handed in again.
 
         Args:
             examined: nbgrader's id of each student, the report of the examination, and
                 when it was handed in, in any format nbgrader reads.
-            rewritten: by student, the cells of which the answer changed.
+            rewritten: by student, the cells with a mark for an earlier submission.
 
         Returns:
             The students whose time stamp could not be read.
