@@ -8,7 +8,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 
 from autograder.answers import Answer, decode
 from autograder.exercise import Exercise, Implementation, Topic
@@ -139,7 +139,7 @@ def expect(
             all(disagreement(case, one, other) is None for other in rest)
             for case, one, rest in zip(exercise.cases, right, others, strict=True)
         ]
-        find_names = lambda: names_of_parts(topic, exercise, seeds)  # noqa: E731
+        find_names = partial(names_of_parts, topic, exercise, seeds)
     return Expected(list(seeds), right, constant, find_mistakes, reference, find_names)
 
 

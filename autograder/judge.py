@@ -68,8 +68,29 @@ class Report:
 
 
 def judge(exercise: Exercise, given: Sequence[Answer], expected: Expected) -> Report:
-    """Mark the answers given, and explain what is wrong with them."""
-    return explain(mark(exercise, given, expected), exercise, given, expected)
+    """Mark the answers given, and explain what is wrong with them.
+
+    Args:
+        exercise: what was asked.
+        given: the answers, to the seeds of ``expected``.
+        expected: the right answers, and the mistakes to look among.
+    """
+    report = mark(exercise, given, expected)
+    if report.reason or all(case.passed for case in report.cases):
+        return report
+    from autograder.explain import search  # a right answer does not need it
+
+    try:
+        found = search.explain(exercise, given, expected)
+    except GraderFault as fault:  # the marks are known; they stand without a reason
+        _log.warning("no reason could be looked for in %s: %s", exercise.name, fault)
+        return report
+    except Exception:
+        _log.exception("no reason could be looked for in %s", exercise.name)
+        return report
+    return replace(
+        report, mistake=found.mistake, message=found.words, reason=found.reason
+    )
 
 
 def mark(exercise: Exercise, given: Sequence[Answer], expected: Expected) -> Report:
@@ -103,34 +124,6 @@ def mark(exercise: Exercise, given: Sequence[Answer], expected: Expected) -> Rep
         NOT_YET if stub else "",
         cases,
         Reason.STUB if stub else Reason.NONE,
-    )
-
-
-def explain(
-    report: Report, exercise: Exercise, given: Sequence[Answer], expected: Expected
-) -> Report:
-    """The same report with why answers are wrong, if they are and it does not say.
-
-    Args:
-        report: from ``mark``.
-        exercise: what was asked.
-        given: the answers, to the seeds of ``expected``.
-        expected: the right answers, and the mistakes to look among.
-    """
-    if report.reason or all(case.passed for case in report.cases):
-        return report
-    from autograder.explain import search  # a right answer does not need it
-
-    try:
-        found = search.explain(exercise, given, expected)
-    except GraderFault as fault:  # the marks are known; they stand without a reason
-        _log.warning("no reason could be looked for in %s: %s", exercise.name, fault)
-        return report
-    except Exception:
-        _log.exception("no reason could be looked for in %s", exercise.name)
-        return report
-    return replace(
-        report, mistake=found.mistake, message=found.words, reason=found.reason
     )
 
 

@@ -61,9 +61,7 @@ def train_bpe(text: str, num_merges: int) -> list[tuple[int, int]]:
     ids = list(text.encode("utf-8"))
     merges = []
     while len(merges) < num_merges:
-        counts = Counter(
-            zip(ids, ids[1:], strict=False)
-        )  # in the order of first occurrence
+        counts = Counter(zip(ids, ids[1:], strict=False))  # in order of occurrence
         if not counts or max(counts.values()) < 2:
             break
         pair = max(counts, key=counts.get)  # of several, the first

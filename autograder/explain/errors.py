@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from autograder.answers import Answer
 
@@ -318,13 +318,8 @@ def _meaning(answer: Answer) -> str:
     if line.startswith("assert "):
         return f"{answer.raised}: {ASSERTED}"
     afterwards = AFTERWARDS.items() if answer.origin.is_ours else ()
-    return _matching(answer, [*afterwards, *MEANINGS.items()])
-
-
-def _matching(answer: Answer, entries: Iterable[tuple[str, str]]) -> str:
-    """What the first entry says that fits an error; empty if none does."""
     text = f"{answer.raised or 'Unreadable'}: {answer.detail or answer.unreadable}"
-    for pattern, sentence in entries:
+    for pattern, sentence in (*afterwards, *MEANINGS.items()):
         if re.search(pattern, text):
             return f"{answer.raised}: {sentence}" if answer.raised else sentence
     return ""

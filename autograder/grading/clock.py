@@ -3,8 +3,8 @@
 A time limit counts what a submission does with its time, not what its neighbours do.
 Two things are known at each step: the processor time that the submission used itself,
 and the wall time less that in which it waited for a processor that others had. The
-difference of the two is time in which it was idle: asleep, or
-waiting for something that does not come.
+difference of the two is time in which it was idle: asleep, or waiting for something
+that does not come.
 
 * What it used itself is proof at any time: a limit that it filled with processor time
   is broken by itself.

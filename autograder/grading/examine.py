@@ -60,7 +60,7 @@ def examine(
     Args:
         handed_in: the submission.
         topic: the exercises of the chapter.
-        expected: from ``expect_all``; what it has of them holds for all seeds.
+        expected: from ``expect_all``; some of it holds for all seeds.
         limits: what the submission may use.
         servers: where its kernels are forked, in a sandbox.
         alone: whether no other submission is examined meanwhile; see ``clock``.

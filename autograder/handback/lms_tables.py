@@ -124,8 +124,8 @@ def _moodle(
         rows.append([cells.get(column, "") for column in columns])
     notes += [
         f"Moodle's worksheet has the maximum grade {maximum!r}, and marks are out of "
-        f"{report.max_score:g}: its grades are shares of that number; where it is "
-        f"none, set the maximum in Moodle to {report.max_score:g} before you import"
+        f"{report.max_score:g}: its grades are shares of that number; if it is no "
+        f"number, set the maximum in Moodle to {report.max_score:g} before you import"
         for maximum in sorted(maxima)
     ]
     return columns, rows

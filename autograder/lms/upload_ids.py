@@ -84,7 +84,7 @@ def kept_list(course: Path, chapter: str, system: str) -> Roster | None:
     return read_roster(path) if path.exists() else None
 
 
-def people_in(course: Path, chapter: str = "") -> dict[str, Person]:
+def people_in(course: Path, chapter: str) -> dict[str, Person]:
     """Everybody whom a class list names, by student, with the ids of all lists.
 
     Args:

@@ -93,18 +93,18 @@ class ChapterMarks:
     def write(
         self,
         examined: Iterable[tuple[str, Mapping[str, Any], str | None]],
-        rewritten: Mapping[str, Collection[str]] | None = None,
+        another_look: Mapping[str, Collection[str]] | None = None,
     ) -> list[str]:
         """Write the scores of some submissions, all of them at once.
 
         Scores and comments that an instructor gave by hand stay as they are; a
         score by hand is marked for another look when the automatic one changed, or
-        the answer that it was given for.
+        when the work was handed in again.
 
         Args:
             examined: nbgrader's id of each student, the report of the examination, and
                 when it was handed in, in any format nbgrader reads.
-            rewritten: by student, the cells of which the answer changed.
+            another_look: by student, the cells marked for an earlier submission.
 
         Returns:
             The students whose time stamp could not be read.
@@ -124,8 +124,8 @@ class ChapterMarks:
                     warnings.simplefilter("ignore", SAWarning)
                     book.update_or_create_student(student)
                     book.update_or_create_submission(self.chapter, student, **when)
-                another_look = (rewritten or {}).get(student, ())
-                self._enter(student, report, "examined", another_look)
+                look = (another_look or {}).get(student, ())
+                self._enter(student, report, "examined", look)
             del everybodys
         return unreadable
 

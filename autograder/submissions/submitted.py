@@ -22,7 +22,7 @@ from autograder.submissions.chapters import chapter_in, is_named_after
 from autograder.submissions.modules import modules_named_in
 
 _BAD_NAME = re.compile("[/\\\\*?\\[\\]\x00-\x1f\x7f-\x9f\ud800-\udfff]|^\\.")
-_NOTEBOOK = re.compile(r"(?!\.)(.*)\.ipynb(?:\.json|\.txt)?", re.IGNORECASE | re.DOTALL)
+_NOTEBOOK = re.compile(r"(?!\.).*\.ipynb(?:\.json|\.txt)?", re.IGNORECASE | re.DOTALL)
 MAX_NAME = 128  # characters, as nbgrader declares the column
 MAX_BYTES = 216  # of a name, so that files may be named after a student
 MOST_COPIES = 4  # that are read to find work in them

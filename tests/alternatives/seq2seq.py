@@ -1,4 +1,4 @@
-"""Other right ways to write chapter 3: loops, einsum, torch's own functions."""
+"""Other right answers to the exercises on sequence to sequence."""
 
 import torch
 import torch.nn.functional as F

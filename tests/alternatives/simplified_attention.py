@@ -1,4 +1,4 @@
-"""Other right ways to write chapter 1: loops, einsum, torch, odd temporaries."""
+"""Other right answers to the exercises on one query: loops, einsum, torch, float32."""
 
 import math
 

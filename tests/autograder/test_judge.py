@@ -9,7 +9,7 @@ import torch
 from autograder.answers import Answer, answer, decode
 from autograder.exercise import Exercise, Mistake, Topic
 from autograder.expected import expect, public_seeds
-from autograder.judge import explain, judge, mark
+from autograder.judge import judge, mark
 from autograder.origin import Origin, Variable
 from autograder.rows import disagreement
 
@@ -140,9 +140,9 @@ def test_marks_do_not_wait_for_an_explanation():
     ]
     marked = mark(double, given, expected)
     assert (marked.score, marked.mistake, marked.message, asked) == (0, None, "", [])
-    explained = explain(marked, double, given, expected)
-    assert (explained.mistake, asked) == ("tripled", ["double"])
-    assert explained.cases == marked.cases
+    judged = judge(double, given, expected)
+    assert (judged.mistake, asked) == ("tripled", ["double"])
+    assert judged.cases == marked.cases
 
 
 def between(one, other, **tolerance):

@@ -147,7 +147,7 @@ def test_the_transformer_is_post_norm_and_ends_each_stack_with_a_norm():
 
 
 def test_the_mean_loss_of_nothing_but_padding_is_nan():
-    # seq2seq
+    # Said in: seq2seq
     loss = F.cross_entropy(torch.zeros(3, 4), torch.zeros(3).long(), ignore_index=0)
     assert loss.isnan()
 
