@@ -79,8 +79,8 @@
 
     welcome() {
       if (!this.chapters.length) {
-        const first = element("a", { href: "simplified_attention.html" }, "chapter 1");
-        this.message.replaceChildren("Open a chapter first: here is ", first, ".");
+        const first = element("a", { href: "simplified_attention.html" }, "a chapter");
+        this.message.replaceChildren("Open ", first, " first."); // one line on a phone
         return;
       }
       this.message.textContent = "";
