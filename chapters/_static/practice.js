@@ -116,9 +116,9 @@
       this.card = this.cards[this.number];
       this.number += 1;
       this.missed = false;
-      const { kind, title, ask } = this.card;
+      const { id, kind, title, ask } = this.card;
       const count = `${this.number} of ${this.cards.length}`;
-      this.task = element("div", { class: "practice-task" });
+      this.task = element("div", { class: "practice-task", "data-card": id });
       const head = element("p", { class: "practice-head", tabindex: "-1" },
         `${KINDS[kind]} · ${title} · ${count}`);
       this.board.replaceChildren(head, element("p", { class: "practice-ask" }, ask), this.task);
