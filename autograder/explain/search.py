@@ -392,9 +392,10 @@ def _tells_apart(expected: Expected, number: int) -> bool:
 def _says_much(asked: _Asked, number: int) -> bool:
     """Whether an answer is a value, and not one number where many are right."""
     given = asked.given[number]
-    if not given.is_value or not _tells_apart(asked.expected, number):
-        return given.is_value
-    return len(np.unique(_numbers(given.value))) > 1
+    return given.is_value and (
+        not _tells_apart(asked.expected, number)
+        or len(np.unique(_numbers(given.value))) > 1
+    )
 
 
 def _is_finite(given: Answer) -> bool:

@@ -20,11 +20,7 @@ from autograder.errors import GraderFault
 from autograder.exercise import Topic, load_topic
 from autograder.expected import Expected, expect_all
 from autograder.files import Unusable
-from autograder.grading.examine import (
-    Examination,
-    examine,
-    refused_examination,
-)
+from autograder.grading.examine import Examination, examine, refused_examination
 from autograder.grading.kept import with_notes
 from autograder.interrupts import end_with_parent
 from autograder.notebooks import parse_notebook, points_in
