@@ -109,8 +109,8 @@ def padding_last_token_only():
 @mistake(padding_mask)
 def padding_full_rows_empty(lengths, max_length):
     """A sequence that fills its row is hidden from beginning to end. A slice from -0 on
-    is one from 0 on, which is the whole row: where nothing is left to hide, a negative
-    index does not mean nothing. Compare positions with the lengths."""
+    is one from 0 on, the whole row, so hiding the last 0 positions hides all of them.
+    Compare positions with the lengths."""
     mask = np.arange(max_length) < lengths[:, None]
     return mask & (lengths < max_length)[:, None]
 

@@ -44,8 +44,8 @@ def variance_of_a_sample():
 
 @edit(dot_product_variance, ".sum(axis=1).var()", ".sum(axis=1).__pow__(2).mean()")
 def variance_about_zero():
-    """You did not subtract the mean of the products. A variance is about the measured
-    mean, even where theory says that the mean is zero."""
+    """You did not subtract the mean of the products. A variance is taken about the
+    measured mean, even where theory says that the mean is zero."""
 
 
 @edit(dot_product_variance, ".sum(axis=1)", "")
@@ -123,7 +123,7 @@ def jacobian_as_a_vector(weights):
 @mistake(softmax_jacobian)
 def jacobian_outer_only(weights):
     """You forgot the diagonal part. A rising score lifts its own weight, so the
-    diagonal is positive, and only so does each row sum to zero."""
+    diagonal is positive, and only then does each row sum to zero."""
     return -np.outer(weights, weights)
 
 
@@ -150,23 +150,23 @@ def jacobian_of_identity(weights):
 
 @mistake(softmax_jacobian)
 def jacobian_with_elementwise_product(weights):
-    """You multiplied the weights with themselves one by one, where each has to meet
-    each. An array with a single axis has no transpose, so weights * weights.T does the
-    same; np.outer has one product for each pair."""
+    """You multiplied each weight with itself alone, where every pair is needed. An
+    array with a single axis has no transpose, so weights * weights.T does the same;
+    np.outer has one product for each pair."""
     return np.diag(weights) - weights * weights
 
 
 @mistake(softmax_jacobian)
 def jacobian_without_first_factor(weights):
-    """Each row lacks its own weight as a factor. The derivative of a_i is a_i times
-    (delta_ij - a_j): what happens to a weight is proportional to that weight."""
+    """Each column lacks its weight as a factor. The derivative of a_i with respect to
+    score j is a_j times a difference, and yours is that difference alone."""
     return np.eye(len(weights)) - weights[:, None]
 
 
 @mistake(softmax_jacobian)
 def jacobian_without_second_factor(weights):
-    """Each row lacks a factor: the derivative of a_i with respect to score j is a_i
-    times (delta_ij - a_j), and yours is only the difference in the brackets."""
+    """Each row lacks its weight as a factor. The derivative of a_i with respect to
+    score j is a_i times a difference, and yours is that difference alone."""
     return np.eye(len(weights)) - weights
 
 

@@ -108,8 +108,8 @@ def exponential_forgotten():
 @edit(alignment_scores, " / np.sqrt(q.shape[-1])", "")
 def scale_missing():
     """You returned the plain dot products. Divide by the square root of the number of
-    features: without it the scores grow with D, and the softmax that follows
-    saturates."""
+    features: without it the scores grow with D, until one input gets nearly all the
+    weight."""
 
 
 @edit(alignment_scores, "np.sqrt(q.shape[-1])", "q.shape[-1]")
