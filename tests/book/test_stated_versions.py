@@ -47,7 +47,7 @@ def test_all_pages_name_the_version_that_the_book_is_built_with():
 
 
 def test_a_fully_masked_query_gives_0_or_nan(x):
-    # Said in: masking, pytorch_attention
+    # Said in: pytorch_attention
     nothing = torch.zeros(5, 5, dtype=torch.bool)
     assert (F.scaled_dot_product_attention(x, x, x, nothing) == 0).all()
     layer = self_attention(batch_first=True, bias=False)
@@ -57,7 +57,7 @@ def test_a_fully_masked_query_gives_0_or_nan(x):
 
 
 def test_is_causal_aligns_the_triangle_with_the_first_key(x):
-    # Said in: decoding, masking
+    # Said in: decoding
     one = F.scaled_dot_product_attention(x[:, -1:], x, torch.eye(5), is_causal=True)
     assert one.tolist() == [[[1.0, 0, 0, 0, 0]]] * 2
 
