@@ -3,13 +3,10 @@
 import re
 import tomllib
 from pathlib import Path
-from zipfile import ZipFile
 
 import pytest
 import yaml
 from packaging.requirements import Requirement
-
-from tests.students_machine import build_wheel
 
 
 @pytest.fixture(scope="module")
@@ -37,17 +34,6 @@ def plain(name: str) -> str:
 
 
 PINNED_WITH = {"dask": "distributed"}  # always released together
-
-
-def test_the_wheel_holds_the_autograder_and_the_toolkit_but_no_answers(
-    root: Path, tmp_path: Path
-):
-    wheel = build_wheel(root, tmp_path)
-    folders = {name.split("/")[0] for name in ZipFile(wheel).namelist()}
-    assert {f for f in folders if not f.endswith(".dist-info")} == {
-        "autograder",
-        "toolkit",
-    }
 
 
 def test_tested_versions_lie_in_the_declared_ranges(project, pinned):

@@ -7,6 +7,7 @@ import json
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from zipfile import ZipFile
 
 import nbformat
 import pytest
@@ -60,9 +61,14 @@ print(json.dumps(found))
 
 
 @pytest.fixture(scope="module")
-def student(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Student:
+def wheel(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The wheel as it is handed out."""
+    return build_wheel(root, tmp_path_factory.mktemp("wheel"))
+
+
+@pytest.fixture(scope="module")
+def student(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Student:
     """The wheel installed where there is nothing else."""
-    wheel = build_wheel(root, tmp_path_factory.mktemp("wheel"))
     return machine_with(wheel, tmp_path_factory.mktemp("home"))
 
 
@@ -138,6 +144,12 @@ def seen(
     done = student.run("-c", RUN, str(folder), wanted, cwd=folder)
     assert done.returncode == 0, done.stderr
     return {"folder": folder, **json.loads(done.stdout)}
+
+
+def test_it_holds_the_autograder_and_the_toolkit_but_no_answers(wheel):
+    folders = {name.split("/")[0] for name in ZipFile(wheel).namelist()}
+    ours = {folder for folder in folders if not folder.endswith(".dist-info")}
+    assert ours == {"autograder", "toolkit"}
 
 
 def test_what_is_not_declared_is_not_there(student, tmp_path):

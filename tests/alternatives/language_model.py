@@ -24,11 +24,6 @@ def merge_with_a_stack(ids, pair, new_id):
     return stack
 
 
-def merge_as_characters(ids, pair, new_id):
-    text = "".join(map(chr, ids)).replace("".join(map(chr, pair)), chr(new_id))
-    return [ord(character) for character in text]
-
-
 # train_bpe
 
 
@@ -75,8 +70,8 @@ def decode_by_recursion(ids, merges):
 # LanguageModel
 
 
-class InOneStack(nn.Module):
-    """The blocks in a loop that makes the mask from positions."""
+class WithTiedLinear(nn.Module):
+    """The output as a linear layer whose weight is the embedding's own parameter."""
 
     def __init__(self, vocab_size, d_model, num_heads, num_layers, d_ff):
         super().__init__()
@@ -86,26 +81,12 @@ class InOneStack(nn.Module):
             self.layers.append(Block(d_model, num_heads, d_ff))
         self.embedding = nn.Embedding(vocab_size, d_model)
         self.embedding.weight.data.normal_(0, 0.02)
-
-    def forward(self, ids):
-        places = torch.arange(ids.shape[1])
-        x = F.embedding(ids, self.embedding.weight)
-        for layer in self.layers:
-            x = layer(x, places[:, None] >= places)
-        return F.linear(self.norm(x), self.embedding.weight)
-
-
-class WithTiedLinear(InOneStack):
-    """The output as a linear layer whose weight is the embedding's own parameter."""
-
-    def __init__(self, *sizes):
-        super().__init__(*sizes)
         self._output = [nn.Linear(1, 1, bias=False)]  # in a list, so not registered
         self._output[0].weight = self.embedding.weight
 
     def forward(self, ids):
-        T = ids.shape[1]
-        mask = ~torch.triu(torch.ones(T, T, dtype=torch.bool), diagonal=1)
+        places = torch.arange(ids.shape[1])
+        mask = places[:, None] >= places
         x = functools.reduce(lambda x, f: f(x, mask), self.layers, self.embedding(ids))
         return self._output[0](self.norm(x))
 
@@ -157,7 +138,7 @@ def sample_in_a_loop(logits, uniform, temperature=1.0):
 
 
 ALTERNATIVES = {
-    "merge_pair": [merge_as_characters],
+    "merge_pair": [merge_with_a_stack],
     "train_bpe": [learn_with_numpy],
     "bpe_encode": [encode_by_rank],
     "bpe_decode": [decode_by_recursion],

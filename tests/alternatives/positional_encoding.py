@@ -29,18 +29,6 @@ def rotary_view(x, positions, base=10000.0):
     return (pairs * np.exp(1j * np.outer(positions, factors))).view(np.float64)
 
 
-def rotary_matrices(x, positions, base=10000.0):
-    """One matrix for each token."""
-    d = x.shape[-1]
-    matrices = np.zeros((len(positions), d, d))
-    for n, position in enumerate(positions):
-        for k in range(0, d, 2):
-            a = position * base ** (-k / d)
-            block = [[math.cos(a), -math.sin(a)], [math.sin(a), math.cos(a)]]
-            matrices[n, k : k + 2, k : k + 2] = block
-    return np.einsum("nij,...nj->...ni", matrices, x)
-
-
 def break_rotary_embedding_far_away():
     return np.array([[-1.0, 0.5, 2.0, 1.0]]), np.array([7]), 5.0
 
@@ -49,5 +37,5 @@ ALTERNATIVES = {
     "break_rotary_embedding": [break_rotary_embedding_far_away],
     "sinusoidal_encoding": [encoding_by_loops],
     "shift_matrix": [shift_power_of_one_step],
-    "rotary_embedding": [rotary_view, rotary_matrices],
+    "rotary_embedding": [rotary_view],
 }

@@ -25,15 +25,6 @@ def context_in_a_loop(state, encoder_states, source_mask=None):
     )
 
 
-def context_by_einsum_and_clamp(state, encoder_states, source_mask=None):
-    scores = torch.einsum("bh,bth->bt", state, encoder_states)
-    mask = torch.ones_like(scores, dtype=bool) if source_mask is None else source_mask
-    scores = torch.where(mask, scores, -1e9)
-    shares = (scores - scores.amax(1, keepdim=True).detach()).exp() * mask
-    weights = shares / shares.sum(1, keepdim=True).clamp(min=1e-9)
-    return torch.einsum("bt,bth->bh", weights, encoder_states), weights
-
-
 class DecoderByHand(nn.Module):
     """The gates of the cell written out, the output layer in two halves."""
 
@@ -69,7 +60,7 @@ def loss_in_a_loop(logits, targets, pad_id):
 
 
 ALTERNATIVES = {
-    "context_vector": [context_by_einsum_and_clamp],
+    "context_vector": [context_in_a_loop],
     "AttentionDecoder": [DecoderByHand],
     "sequence_loss": [loss_in_a_loop],
 }

@@ -57,50 +57,48 @@ def allowed_pairs(mask, padding_mask):
 
 
 class EncoderLayerByHand(nn.Module):
+    norms = 2
+
     def __init__(
         self, d_model, num_heads, d_ff, norm_first=False, activation=F.relu, eps=1e-5
     ):
         super().__init__()
-        self.norm1 = nn.LayerNorm(d_model, eps)
-        self.norm2 = nn.LayerNorm(d_model, eps)
+        for number in range(self.norms):
+            self.add_module(f"norm{number + 1}", nn.LayerNorm(d_model, eps))
         self.linear1, self.linear2 = nn.Linear(d_model, d_ff), nn.Linear(d_ff, d_model)
         self.self_attn = PlainAttention(d_model, num_heads)
+        if self.norms == 3:
+            self.multihead_attn = PlainAttention(d_model, num_heads)
         self.before, self.activation = norm_first, activation
 
-    def forward(self, x, mask=None, padding_mask=None):
-        allowed = allowed_pairs(mask, padding_mask)
-        steps = (
-            (self.norm1, lambda y: self.self_attn(y, y, allowed)),
-            (self.norm2, lambda y: self.linear2(self.activation(self.linear1(y)))),
-        )
-        for norm, step in steps:
+    def feed_forward(self, y):
+        return self.linear2(self.activation(self.linear1(y)))
+
+    def through(self, x, *steps):
+        for number, step in enumerate(steps, 1):
+            norm = getattr(self, f"norm{number}")
             x = x + step(norm(x)) if self.before else norm(x + step(x))
         return x
 
+    def forward(self, x, mask=None, padding_mask=None):
+        allowed = allowed_pairs(mask, padding_mask)
+        return self.through(
+            x, lambda y: self.self_attn(y, y, allowed), self.feed_forward
+        )
 
-class DecoderLayerByHand(nn.Module):
-    def __init__(
-        self, d_model, num_heads, d_ff, norm_first=False, activation=F.relu, eps=1e-5
-    ):
-        super().__init__()
-        for number in (1, 2, 3):
-            setattr(self, f"norm{number}", nn.LayerNorm(d_model, eps))
-        self.linear1, self.linear2 = nn.Linear(d_model, d_ff), nn.Linear(d_ff, d_model)
-        self.self_attn = PlainAttention(d_model, num_heads)
-        self.multihead_attn = PlainAttention(d_model, num_heads)
-        self.before, self.activation = norm_first, activation
+
+class DecoderLayerByHand(EncoderLayerByHand):
+    norms = 3
 
     def forward(self, x, memory, mask=None, memory_padding_mask=None):
         own = allowed_pairs(mask, None)
         other = allowed_pairs(None, memory_padding_mask)
-        steps = (
-            (self.norm1, lambda y: self.self_attn(y, y, own)),
-            (self.norm2, lambda y: self.multihead_attn(y, memory, other)),
-            (self.norm3, lambda y: self.linear2(self.activation(self.linear1(y)))),
+        return self.through(
+            x,
+            lambda y: self.self_attn(y, y, own),
+            lambda y: self.multihead_attn(y, memory, other),
+            self.feed_forward,
         )
-        for norm, step in steps:
-            x = x + step(norm(x)) if self.before else norm(x + step(x))
-        return x
 
 
 class EncoderOfAnyArguments(nn.Module):

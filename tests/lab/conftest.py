@@ -20,6 +20,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page
 
+from autograder.release.source import source_notebook
 from tests.autograder.conftest import needs_sandbox as needs_sandbox
 from tools.chromium import headless_chromium
 
@@ -126,3 +127,12 @@ def wait_for(address: str, server: subprocess.Popen, log: Path) -> None:
             gone = server.poll() is not None or time.monotonic() > deadline
             assert not gone, log.read_text()
             time.sleep(0.2)
+
+
+def right_cells(topic: str) -> dict[str, str]:
+    """The right answer to each exercise, and nothing of the others that it calls."""
+    return {
+        cell.metadata.nbgrader.grade_id: cell.source
+        for cell in source_notebook(topic).cells
+        if cell.metadata.get("tags") == ["exercise"]
+    }

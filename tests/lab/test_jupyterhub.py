@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import getpass
 import json
+import os
 import secrets
 import socket
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
@@ -26,10 +27,9 @@ from websocket import create_connection
 from autograder.__main__ import main
 from autograder.exercise import load_topic
 from autograder.release.course import make_course
-from autograder.release.source import source_notebook
 from classroom.submissions import cell_source, submission
 from tests.autograder.grading.test_grade import nbgrader
-from tests.lab.conftest import PATIENCE
+from tests.lab.conftest import PATIENCE, right_cells, wait_for
 from tests.students_machine import Student, build_wheel, machine_with
 
 TOPIC = "simplified_attention"
@@ -98,12 +98,14 @@ def machine(
 
 
 def free_ports(count: int) -> list[int]:
-    """Ports on which nothing listens."""
-    sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
-    ports = [each.getsockname()[1] for each in sockets]
-    for each in sockets:
-        each.close()
-    return ports
+    """Ports on which nothing listens, of those that Linux gives nobody unasked."""
+    found = []
+    for port in range(20_000 + os.getpid() % 10_000, 32_000):
+        with suppress(OSError), socket.create_server(("127.0.0.1", port)):
+            found.append(port)
+        if len(found) == count:
+            break
+    return found
 
 
 class Session:
@@ -204,15 +206,7 @@ def session(
         )
     address = f"http://127.0.0.1:{public}"
     try:
-        deadline = time.monotonic() + PATIENCE
-        while True:
-            try:
-                requests.get(f"{address}/hub/api", timeout=PATIENCE).raise_for_status()
-                break
-            except requests.RequestException:
-                gone = process.poll() is not None or time.monotonic() > deadline
-                assert not gone, log.read_text()
-                time.sleep(0.2)
+        wait_for(f"{address}/hub/api", process, log)
         yield Session(address)
     finally:
         process.terminate()  # ends the proxy and the students' servers, too
@@ -232,11 +226,7 @@ def test_a_session_on_a_hub_checks_submits_and_gets_feedback(
     (notebook,) = fetched["notebooks"]
     path = f"api/contents/{notebook['path']}"
     # The student's work: right answers, and one with a mistake that the course knows.
-    right = {
-        cell.metadata.nbgrader.grade_id: cell.source
-        for cell in source_notebook(TOPIC).cells
-        if cell.metadata.get("tags") == ["exercise"]
-    }
+    right = right_cells(TOPIC)
     mistake = load_topic(TOPIC).mistakes("softmax")[0]
     work = right | {"softmax": cell_source(mistake, "softmax")}
     released = session.call("GET", path)["content"]

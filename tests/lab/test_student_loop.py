@@ -11,7 +11,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import nbformat
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
@@ -19,9 +18,10 @@ from autograder.exercise import load_topic
 from autograder.release.source import source_notebook
 from autograder.release.student import student_notebook
 from classroom.submissions import cell_source, submission
-from tests.lab.conftest import PATIENCE
+from tests.lab.conftest import PATIENCE, right_cells
 
 TOPIC = "simplified_attention"
+RIGHT = right_cells(TOPIC)
 HINTS = load_topic(TOPIC).exercises["softmax"].hints
 ALL = "{0} of {0} points".format(load_topic(TOPIC).exercises["soft_lookup"].points)
 MINE = "answer of my own"
@@ -32,24 +32,14 @@ expect.set_options(1000 * PATIENCE)
 
 
 @pytest.fixture(scope="module")
-def right() -> dict[str, str]:
-    """The right answer to each exercise, as a cell."""
-    return {
-        cell.metadata.nbgrader.grade_id: cell.source
-        for cell in source_notebook(TOPIC).cells
-        if cell.metadata.get("tags") == ["exercise"]
-    }
-
-
-@pytest.fixture(scope="module")
-def notebook(right: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> Path:
+def notebook(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The released notebook, solved but for a softmax that overflows."""
     wrong = next(
         mistake
         for mistake in load_topic(TOPIC).mistakes("softmax")
         if "exp(1000)" in mistake.hint
     )
-    written = right | {"softmax": cell_source(wrong, "softmax")}
+    written = RIGHT | {"softmax": cell_source(wrong, "softmax")}
     released = student_notebook(source_notebook(TOPIC))
     path = tmp_path_factory.mktemp("student") / f"{TOPIC}.ipynb"
     path.write_text(json.dumps(submission(released, written)))
@@ -105,9 +95,7 @@ class Lab:
 
 
 @pytest.fixture(scope="module")
-def seen(
-    notebook: Path, right: dict[str, str], jupyter_lab: Callable, in_browser: Callable
-) -> dict[str, Any]:
+def seen(notebook: Path, jupyter_lab: Callable, in_browser: Callable) -> dict[str, Any]:
     """What the student saw at each step."""
     seen: dict[str, Any] = {}
 
@@ -119,7 +107,7 @@ def seen(
         seen["wrong"] = checked.inner_text()
         lab.add("check(softmax)", HELP)
         expect(lab.output("hint(softmax)")).to_contain_text(HINTS[0])
-        lab.write(lab.cell("def softmax"), f"# {MINE}\n{right['softmax']}")
+        lab.write(lab.cell("def softmax"), f"# {MINE}\n{RIGHT['softmax']}")
         lab.run("check(softmax)")
         expect(checked).to_contain_text("7 of 7 points")
         seen["right"] = checked.inner_text()
@@ -167,7 +155,3 @@ def test_progress_is_the_same_in_the_notebook_and_in_a_terminal(seen, notebook):
         text=True,
     )
     assert done.stdout.split() == seen["progress"].split()
-
-
-def test_notebook_that_jupyterlab_saved_is_a_valid_one(seen, notebook):
-    nbformat.validate(nbformat.read(notebook, 4))

@@ -25,11 +25,6 @@ TEMPLATE = (
 )
 
 
-@pytest.fixture
-def rng():
-    return np.random.default_rng(20_250)
-
-
 def test_weights_agree_with_a_loop_over_the_bytes(rng):
     blocks = rng.integers(256, size=(3, 4, 20), dtype=np.uint8)
     scales = rng.uniform(-1, 1, (3, 4, 2)).astype("<f2")

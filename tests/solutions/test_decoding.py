@@ -18,11 +18,6 @@ from solutions.decoding import (
 START, END = 1, 2
 
 
-@pytest.fixture
-def rng():
-    return np.random.default_rng(7)
-
-
 def causal_by_torch(query, key, value):
     tokens = map(torch.from_numpy, (query, key, value))
     return F.scaled_dot_product_attention(*tokens, is_causal=True).numpy()
@@ -105,12 +100,6 @@ def test_a_beam_wide_enough_finds_the_best_of_all_sequences(random_model, penalt
     ids, found = beam_search(checked, START, END, 5**4, 4, penalty)
     assert ids.tolist() == best
     assert found == pytest.approx(score(best))
-
-
-def test_a_beam_of_one_is_greedy(random_model):
-    ids, _ = beam_search(random_model, START, END, 1, 7)
-    greedy = greedy_decode(random_model, np.array([START]), END, 7)
-    assert ids.tolist() == greedy[0].tolist()
 
 
 # KVCache

@@ -21,11 +21,6 @@ from solutions.efficient_attention import (
 EXACT = {"rtol": 1e-10, "atol": 1e-10}
 
 
-@pytest.fixture
-def rng():
-    return np.random.default_rng(20246)
-
-
 def phi(number):
     """The feature map, for one number."""
     return number + 1 if number > 0 else math.exp(number)

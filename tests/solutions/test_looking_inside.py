@@ -19,11 +19,6 @@ from solutions.looking_inside import (
 B, N, E, H, V = 2, 7, 12, 3, 11  # sequences, tokens, width, heads, vocabulary
 
 
-@pytest.fixture
-def rng():
-    return np.random.default_rng(20260)
-
-
 def test_scores_are_mean_weights_over_the_queries_that_have_such_a_key(rng):
     weights = rng.uniform(size=(4, 9, 9))
     found = [weights[:, i, i - 1] for i in range(1, 9)]

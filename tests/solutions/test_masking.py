@@ -19,11 +19,6 @@ B, HEADS, N, T, D_K, D_V = 2, 3, 4, 5, 6, 7
 
 
 @pytest.fixture
-def rng():
-    return np.random.default_rng(20240)
-
-
-@pytest.fixture
 def inputs(rng):
     shapes = (N, D_K), (T, D_K), (T, D_V)
     return [rng.standard_normal((B, HEADS, *shape)) for shape in shapes]

@@ -24,11 +24,6 @@ from solutions.modern_attention import (
 )
 
 
-@pytest.fixture
-def rng():
-    return np.random.default_rng(20260)
-
-
 def as_tensors(*arrays):
     return [torch.from_numpy(array) for array in arrays]
 
@@ -92,12 +87,13 @@ def test_rescaling_keeps_the_fastest_pair_and_slows_the_last_one_by_the_factor()
 
 @pytest.mark.parametrize("g", [1, 2, 3, 6])
 @pytest.mark.parametrize("masked", [False, True])
-def test_grouped_attention_agrees_with_torch(rng, g, masked):
+def test_grouped_attention_agrees_with_torch_and_is_zero_without_keys(rng, g, masked):
     query = rng.standard_normal((2, 6, 4, 8))
     key, value = rng.standard_normal((2, g, 5, 8)), rng.standard_normal((2, g, 5, 3))
     mask = rng.random((2, 6, 4, 5)) < 0.5 if masked else None
     if masked:
         mask[..., 0] = True
+        mask[1, 2, 3] = False  # torch gives NaN where there is no key
     q, k, v = as_tensors(query, key, value)
     expected = F.scaled_dot_product_attention(
         q,
@@ -107,17 +103,7 @@ def test_grouped_attention_agrees_with_torch(rng, g, masked):
         enable_gqa=True,
     )
     output = grouped_query_attention(query, key, value, mask)
-    np.testing.assert_allclose(output, expected)
-
-
-def test_a_query_without_keys_gets_zeros_and_leaves_the_others_alone(rng):
-    query, key, value = (rng.standard_normal((1, 2, 3, 4)) for _ in range(3))
-    mask = np.ones((3, 3), dtype=bool)
-    mask[1] = False
-    output = grouped_query_attention(query, key, value, mask)
-    assert not output[:, :, 1].any()
-    full = grouped_query_attention(query, key, value)
-    np.testing.assert_allclose(output[:, :, [0, 2]], full[:, :, [0, 2]])
+    np.testing.assert_allclose(output, expected.nan_to_num())
 
 
 def test_window_mask_agrees_with_its_definition():

@@ -21,11 +21,6 @@ from solutions.multi_head import (
 B, N, T, HEADS, E = 2, 3, 5, 4, 8
 
 
-@pytest.fixture
-def rng():
-    return np.random.default_rng(7)
-
-
 def torchs(query, key, value, weights, biases, num_heads, mask=None):
     """Output and weights of ``nn.MultiheadAttention``; ``mask`` is True where allowed.
 

@@ -15,11 +15,6 @@ from solutions.positional_encoding import (
 close = np.testing.assert_allclose
 
 
-@pytest.fixture
-def rng():
-    return np.random.default_rng(7)
-
-
 def turning(position, pair, dim, base=10000.0):
     """exp(i position w) for the frequency w of a pair, from the standard library."""
     return cmath.exp(1j * position / base ** (2 * pair / dim))

@@ -13,11 +13,6 @@ from solutions.qkv_projections import (
 )
 
 
-@pytest.fixture
-def rng():
-    return np.random.default_rng(20240)
-
-
 def by_torch(queries, keys, values):
     """Outputs and weights of torch's own function."""
     q, k, v = map(torch.from_numpy, (queries, keys, values))

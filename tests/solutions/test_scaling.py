@@ -15,11 +15,6 @@ from solutions.scaling import (
 )
 
 
-@pytest.fixture
-def rng():
-    return np.random.default_rng(512)
-
-
 def softmax(scores):
     return torch.as_tensor(scores).softmax(dim=-1).numpy()
 

@@ -16,24 +16,12 @@ from solutions.simplified_attention import (
 )
 
 
-@pytest.fixture
-def rng():
-    return np.random.default_rng(7)
-
-
 @pytest.mark.parametrize("shape", [(7,), (4, 5), (2, 3, 6), (2, 1)])
-def test_softmax_agrees_with_torch(rng, shape):
-    scores = rng.standard_normal(shape)
+@pytest.mark.parametrize("size", [1.0, 1e3, 1e300])
+def test_softmax_agrees_with_torch(rng, shape, size):
+    scores = size * rng.standard_normal(shape)
     expected = torch.softmax(torch.from_numpy(scores), dim=-1).numpy()
     np.testing.assert_allclose(softmax(scores), expected, rtol=1e-12)
-
-
-def test_softmax_of_huge_scores_stays_finite():
-    weights = softmax(np.array([[1000.0, 999.0], [-1e6, -1e6], [1e300, 0.0]]))
-    expected = 1 / (1 + math.exp(-1))
-    np.testing.assert_allclose(
-        weights, [[expected, 1 - expected], [0.5, 0.5], [1, 0]], rtol=1e-12
-    )
 
 
 def test_scores_follow_the_definition(rng):

@@ -14,11 +14,6 @@ from solutions.training import (
 START = 1
 
 
-@pytest.fixture
-def rng():
-    return np.random.default_rng(7)
-
-
 # shift_right
 
 
@@ -50,14 +45,11 @@ def test_loss_is_torchs_with_padding_ignored(rng, pad_id, smoothing):
 # warmup_learning_rate
 
 
-def test_rate_rises_linearly_and_falls_with_the_square_root():
+def test_rate_rises_linearly_falls_with_the_root_and_is_that_of_the_paper():
     def rate(step):
         return warmup_learning_rate(step, 64, 50)
 
     assert rate(40) == pytest.approx(40 * rate(1))
     assert rate(800) == pytest.approx(rate(200) / 2)
-
-
-def test_rate_is_that_of_the_paper():
     # base model: width 512, 4000 warm-up steps; the peak is often quoted as 7e-4
     assert warmup_learning_rate(4000, 512, 4000) == pytest.approx(6.99e-4, rel=1e-3)

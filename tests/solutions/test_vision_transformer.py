@@ -20,11 +20,6 @@ from toolkit import weights
 SIZES = (8, 4, 3, 12, 3, 3, 20, 5)
 
 
-@pytest.fixture
-def rng():
-    return np.random.default_rng(12)
-
-
 @pytest.fixture(scope="module")
 def hugging_face():
     """The published implementation, which must not ask the network for anything."""

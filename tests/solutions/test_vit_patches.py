@@ -20,11 +20,6 @@ from solutions.vit_patches import (
 )
 
 
-@pytest.fixture
-def rng():
-    return np.random.default_rng(11)
-
-
 @pytest.mark.parametrize(("B", "C", "H", "W", "p"), [(2, 3, 6, 8, 2), (3, 1, 9, 6, 3)])
 def test_patches_are_the_columns_of_torchs_unfold(rng, B, C, H, W, p):
     images = rng.standard_normal((B, C, H, W))
@@ -46,21 +41,17 @@ def test_a_patch_size_that_does_not_divide_is_refused_with_the_sizes(height, wid
 
 
 @pytest.mark.parametrize(("size", "p", "C", "E"), [(32, 8, 3, 20), (12, 3, 1, 7)])
-def test_patch_embedding_is_a_strided_convolution(rng, size, p, C, E):
+def test_patch_embedding_is_the_class_token_and_a_strided_convolution(
+    rng, size, p, C, E
+):
     embedding = fill(PatchEmbedding(size, p, C, E), rng)
     images = tensor(rng, 3, C, size, size)
     kernel = linear_to_conv(embedding.projection.weight.detach().numpy(), p, C)
     bias = embedding.projection.bias
     feature_map = F.conv2d(images, torch.from_numpy(kernel), bias, stride=p)
-    expected = feature_map.flatten(2).mT + embedding.positions[:, 1:]
-    assert (embedding(images)[:, 1:] - expected).abs().max() < 1e-10
-
-
-def test_the_class_token_stands_first_and_is_the_same_for_all_images(rng):
-    embedding = fill(PatchEmbedding(6, 3, 2, 5), rng)
-    first = embedding(tensor(rng, 4, 2, 6, 6))[:, 0]
-    expected = embedding.class_token[0] + embedding.positions[0, :1]
-    assert torch.allclose(first, expected.expand(4, -1))
+    first = embedding.class_token.expand(3, -1, -1)
+    tokens = torch.cat([first, feature_map.flatten(2).mT], dim=1)
+    assert (embedding(images) - tokens - embedding.positions).abs().max() < 1e-10
 
 
 def test_a_new_embedding_begins_with_an_empty_class_token_and_small_positions():

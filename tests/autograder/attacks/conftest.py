@@ -224,7 +224,7 @@ def _is_ours(pid: int) -> bool:
     return "autograder.sandbox.fork_server" in psutil.Process(pid).cmdline()
 
 
-def left_behind(before: set[int], seconds: float = 30) -> set[int]:
+def left_behind(before: set[int], seconds: float = 300) -> set[int]:
     """What still runs of a submission, after the moment that killing it takes."""
     end = time.monotonic() + seconds
     while (left := processes() - before) and time.monotonic() < end:

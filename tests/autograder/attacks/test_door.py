@@ -50,39 +50,27 @@ def in_a_call(code):
 
 
 MESSAGES = {
-    "a bomb in the header": "raw(header=bomb, times=3)",
     "a bomb in the content": "raw(content=bomb, times=3)",
     "dates in many headers": (
-        "raw(header={**head, 'a': [date] * 90}, times=2000)\n"
-        "raw(header={**head, 'msg_id': date, 'msg_type': date}, times=2000)"
+        "raw(header={**head, 'a': [date] * 90}, times=500)\n"
+        "raw(header={**head, 'msg_id': date, 'msg_type': date}, times=500)"
     ),
     "a message larger than any": "raw(content=b'x' * 9_000_000)",
-    "a message of many parts": ("kernel.iopub_socket.send_multipart([b'x'] * 1000)"),
     "many messages of empty parts": (
         "for n in range(90_000): kernel.iopub_socket.send_multipart([b''] * 7)"
     ),
-    "a flood of printed text": "print('x' * 10_000_000)",
 }
 
 ANSWERS = {
     "a length that lies, and too much to come": (
         "write(respond.HEADER.pack(question, 2**32 - 1) + b'V')"
     ),
-    "a frame that is cut off": "write(b'abc')",
     "a million small frames": "write(respond.HEADER.pack(question, 0) * 999_999)",
     "answers of eight megabytes": (
         "for n in range(20): send(question, b'Va\\x0b\\x01' + bytes(8 * 2**20 - 9))"
     ),
     "lists in lists": (
         "for n in range(20): send(question, b'V' + b'l\\1\\0\\0\\0' * 10**6)"
-    ),
-    "a negative and a huge shape": (
-        "send(question, b'Va\\x0b\\x01' + b'\\xff' * 8 + bytes(8))\n"
-        "send(question, b'Va\\x0b\\x03' + (2**62).to_bytes(8, 'little') * 3)"
-    ),
-    "NaN with a payload, booleans of two": (
-        "send(question, b'Va\\x0b\\0' + b'\\1\\0\\0\\0\\0\\0\\xf8\\x7f')\n"
-        "send(question, b'Va\\0\\0\\2')"
     ),
     "one byte a second": (
         "import time\n"
@@ -93,7 +81,7 @@ ANSWERS = {
 
 EXPLAINED = (
     *("differ", "malformed", "expected", "no answer was received", "ended the kernel"),
-    *("booleans", "not fit its bytes", "parts", "nested"),
+    *("parts", "nested"),
 )
 ATTACKS = {n: RAW + in_a_call(c) for n, c in MESSAGES.items()}
 ATTACKS |= {
@@ -112,8 +100,9 @@ def honest(examination, attacking):
 def test_what_is_sent_costs_the_grader_little_and_earns_nothing(
     examination, attacking, honest, attack
 ):
+    limit = 2 if attack == "one byte a second" else 6  # that one takes all of it
     with Cost() as cost:
-        report = examination(attacking(ATTACKS[attack]), cell_seconds=6).report
+        report = examination(attacking(ATTACKS[attack]), cell_seconds=limit).report
     said = about(report)
     assert any(words in said for words in EXPLAINED), said
     assert scores(report)["softmax"] == 0

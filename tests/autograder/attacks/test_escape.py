@@ -33,35 +33,22 @@ REFUSED = (
 )
 
 PREPARE = """
-import ctypes, os, signal, socket, subprocess, sys
+import ctypes, os, socket
 libc = ctypes.CDLL(None, use_errno=True)
 def check(result):
     if result == -1: raise OSError(ctypes.get_errno(), 'refused')
-def says(*words):
-    done = subprocess.run(words, capture_output=True, text=True)
-    if done.returncode: raise OSError(done.returncode, done.stderr)
 """
 
 FORBIDDEN = {
     "29 a connection": "socket.create_connection(('1.1.1.1', 53), 3)",
     "29 a name look-up": "socket.getaddrinfo('example.org', 80)",
-    "29 a request by a program": "says('curl', '-m', '3', 'http://1.1.1.1')",
     "32 a signal to the process outside": "os.kill(os.getppid() or 99999, 9)",
     "32 a signal to any process": "os.kill(30000, 9)",
     "33 a trace of another process": "check(libc.ptrace(16, 2, 0, 0))",
     "33 memory of another process": "open('/proc/30000/mem', 'rb')",
     "33 memory of the machine": "open('/dev/mem', 'rb')",
     "a new user namespace": "check(libc.unshare(0x10000000))",
-    "a new namespace by a program": "says('unshare', '-Ur', 'true')",
-    "a sandbox in the sandbox": "says('bwrap', '--ro-bind', '/', '/', 'true')",
-    "a mount": "check(libc.mount(b'x', b'/tmp', b'tmpfs', 0, None))",
-    "another namespace is joined": (
-        "check(libc.setns(os.open('/proc/1/ns/user', os.O_RDONLY), 0))"
-    ),
-    "a device file": "os.mknod('/tmp/d', 0o60600, os.makedev(8, 0))",
     "a disk": "open('/dev/sda', 'rb')",
-    "the host's name": "socket.sethostname('x')",
-    "another user": "os.setuid(0)",
     "a kernel setting": "open('/proc/sys/kernel/core_pattern', 'w').write('x')",
     "a 32-bit system call": "check(libc.syscall(0x40000000 + 39))",
 }
@@ -100,6 +87,7 @@ def test_30_and_31_nothing_outside_can_be_read_or_written(
         Path.home() / ".ipython",
         Path("/etc/passwd"),
         Path("/etc/shadow"),
+        Path("/srv"),
         Path("/var"),
         Path("/run"),
         Path("/sys"),
@@ -132,18 +120,6 @@ def test_30_and_31_nothing_outside_can_be_read_or_written(
     (text,), _ = run(read)
     assert text.splitlines() == ["TRIED"]
     assert canary.read_text() == "alive"
-
-
-@pytest.mark.parametrize(
-    "exchange",
-    [
-        "/usr/local/share/nbgrader/exchange",
-        "/srv/nbgrader/exchange",
-        f"{sys.base_prefix}/exchange",
-    ],
-)
-def test_no_exchange_is_shown(exchange):
-    assert bubblewrap.shown_folder(Path(exchange)) is None
 
 
 def test_an_exchange_among_what_is_shown_is_refused(course):
@@ -218,19 +194,26 @@ def _code(source):
                 yield from lines[body[0].lineno - 1 : body[-1].end_lineno]
 
 
-def test_a_checkout_inside_a_folder_that_is_shown_is_hidden(monkeypatch):
+def test_34_the_environment_is_hidden_and_so_is_a_checkout_in_a_shown_folder(
+    monkeypatch,
+):
     """Python may be installed in the folder in which the course lies."""
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "hunter2")
     fork_servers().close()
     monkeypatch.setattr(bubblewrap.sys, "base_exec_prefix", str(ROOT))
     try:
-        (text,), _ = run(
+        (text, environment), _ = run(
             "import glob, os, numpy\n"
             f"found = glob.glob({str(ROOT / '*')!r}, include_hidden=True)\n"
-            "print([os.path.basename(path) for path in found], os.listdir('/course'))"
+            "print([os.path.basename(path) for path in found], os.listdir('/course'))",
+            "print(dict(os.environ))\n"
+            "for p in glob.glob('/proc/*/environ') + glob.glob('/proc/*/cmdline'):\n"
+            "    print(open(p, 'rb').read())",
         )
     finally:
         fork_servers().close()
     assert text.startswith("[] "), text
+    assert "PATH" in environment and "hunter2" not in environment
 
 
 def test_32_a_signal_to_all_processes_reaches_no_other_submission():
@@ -240,18 +223,6 @@ def test_32_a_signal_to_all_processes_reaches_no_other_submission():
     assert ended is None or "process" in ended
     assert run("print('alive')") == (["alive\n"], None)
     assert fork_servers()._control is before
-
-
-def test_34_no_secret_of_the_grader_is_in_the_environment(monkeypatch):
-    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "hunter2")
-    fork_servers().close()
-    (text,), _ = run(
-        "import os, glob\n"
-        "print(dict(os.environ))\n"
-        "for p in glob.glob('/proc/*/environ') + glob.glob('/proc/*/cmdline'):\n"
-        "    print(open(p, 'rb').read())"
-    )
-    assert "hunter2" not in text
 
 
 def test_no_descriptor_of_the_grader_is_inherited():

@@ -93,18 +93,15 @@ FORGERIES = [
 
 
 @pytest.mark.parametrize("attack", FORGERIES)
-def test_a_forgery_earns_no_more_than_the_same_answer_without_it(graded, attack):
+def test_a_forgery_earns_no_more_than_the_same_answer_without_it_and_says_why(
+    graded, attack
+):
     honest, report = graded.reports["honest"], graded.reports[attack]
-    assert scores(honest)["softmax"] == 0 == scores(report)["softmax"], about(report)
-    assert report["score"] <= honest["score"]
+    said = about(report)
+    assert scores(honest)["softmax"] == 0 == scores(report)["softmax"], said
+    assert 0 <= report["score"] <= honest["score"]
     assert graded.marks[attack] == report["score"]
-
-
-@pytest.mark.parametrize("attack", FORGERIES)
-def test_the_report_says_why_a_forgery_earned_nothing(graded, attack):
-    said = about(graded.reports[attack])
-    reported = graded.reports[attack]["exercises"]
-    exercise = next(found for found in reported if found["name"] == "softmax")
+    (exercise,) = [e for e in report["exercises"] if e["name"] == "softmax"]
     assert exercise["mistake"] or any(words in said for words in EXPLAINED), said
 
 
@@ -147,12 +144,6 @@ def test_a_search_finds_no_reference(graded, attack):
     assert found
     for line in found:
         assert not set(line.removeprefix("FOUND")) - set("[] ,"), line
-
-
-def test_an_object_that_claims_points_is_not_a_number_in_the_gradebook(graded):
-    for score in graded.marks.values():
-        assert np.isfinite(score)
-        assert score >= 0
 
 
 # The judge alone, on every chapter: what is known before the question is asked.
@@ -210,11 +201,14 @@ forgeries = st.binary(max_size=60) | st.builds(
 
 
 @settings(max_examples=300)
-@given(forgeries)
-def test_no_forged_encoding_of_an_answer_is_worth_a_point(topic, expected, forged):
+@given(forgeries, st.sampled_from([mark] * 9 + [judge]))
+def test_no_forged_encoding_of_an_answer_is_worth_a_point(
+    topic, expected, forged, examiner
+):
+    """One in ten is also explained, which takes long."""
     exercise = topic.exercises["softmax"]
     given_answers = [decode(forged)] * len(exercise.cases)
-    report = judge(exercise, given_answers, expected["softmax"])
+    report = examiner(exercise, given_answers, expected["softmax"])
     assert report.score == 0
     assert all(len(case.message) < 1000 for case in report.cases)
     assert all(line.isprintable() for case in report.cases for line in [case.message])

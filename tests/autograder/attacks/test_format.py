@@ -123,15 +123,6 @@ IN_CELLS = {
 MAGICS = {magic: f"magics {n % 4}" for n, magic in enumerate(IN_CELLS)}
 HALF = {"half characters": "\\ud800", "halves of bytes": "\\udc80"}
 
-# What else is no notebook is in ``submissions/test_reading.py``.
-UNUSABLE = {
-    "41 it is truncated": (None, "not JSON"),
-    "43 its format is a text with escapes": (
-        json.dumps({"nbformat": "\x1b[31m\n<b>", "cells": []}).encode(),
-        'notebook format is the text "\\x1b[31m\\n<b>", expected the number 4',
-    ),
-}
-
 
 # 35 and 46: what a folder of submissions may hold.
 
@@ -208,12 +199,6 @@ def graded(grade_class, attacking, asked, master, right):
         submitted = course / "submitted"
         if asked.names is None:
             write_odd_folders(submitted, json.dumps(submission(master, right)))
-        whole = (submitted / "honest" / TOPIC / f"{TOPIC}.ipynb").read_bytes()
-        for name, (content, _) in asked(UNUSABLE).items():
-            folder = submitted / name / TOPIC
-            folder.mkdir(parents=True)
-            content = whole[: len(whole) // 2] if content is None else content
-            (folder / f"{TOPIC}.ipynb").write_bytes(content)
         folder = submitted / "42 it has 500 MB" / TOPIC
         folder.mkdir(parents=True)
         with (folder / f"{TOPIC}.ipynb").open("wb") as file:
@@ -249,16 +234,9 @@ def test_magics_reach_nothing_outside(graded):
     assert "Read-only file system" in written
 
 
-@pytest.mark.parametrize("attack", UNUSABLE)
-def test_a_file_that_is_no_notebook_has_zero_points_and_a_reason(graded, attack):
-    report = graded.reports[attack]
-    assert graded.marks[attack] == report["score"] == 0
-    assert UNUSABLE[attack][1] in report["refused"]
-    assert report["refused"].isprintable()
-
-
 def test_42_a_file_of_500_MB_is_not_even_read(graded):
     report = graded.reports["42 it has 500 MB"]
+    assert graded.marks["42 it has 500 MB"] == report["score"] == 0
     assert "500 MB; at most 40 MB are read" in report["refused"]
 
 

@@ -69,15 +69,6 @@ ATTACKS = {
         ("time limit of 2 s",),
     ),
     "21 a sleep for ever": ("import time\ntime.sleep(1e9)\n", ("time limit of 2 s",)),
-    "21 a stop signal to everything": (
-        "import os, signal, time\n"
-        "os.kill(-1, signal.SIGSTOP); os.kill(1, signal.SIGSTOP); time.sleep(99)\n",
-        ("time limit of 2 s", "ProcessLookupError"),
-    ),
-    "22 one huge block of memory": (
-        "x = bytearray(10**10)\n",
-        ("memory limit of 400 MB",),
-    ),
     "22 a huge tensor, in a call": (
         "import torch\ndef softmax(scores): return torch.ones(10**10)\n",
         ("calling softmax stopped, perhaps at the memory limit of 400 MB",),
@@ -184,15 +175,11 @@ def graded(grade_class, attacking, asked, master, right):
 
 
 @pytest.mark.parametrize("attack", ATTACKS)
-def test_the_limit_that_was_hit_is_named(graded, attack):
-    said = about(graded.reports[attack])
+def test_a_glutton_loses_its_own_exercise_alone_and_the_limit_is_named(graded, attack):
+    report = graded.reports[attack]
+    said = about(report)
     limits = (*ATTACKS[attack][1], "time limit of 2 s")  # on a busy machine
     assert any(words in said for words in limits), said
-
-
-@pytest.mark.parametrize("attack", ATTACKS)
-def test_a_glutton_loses_its_own_exercise_and_no_other(graded, attack):
-    report = graded.reports[attack]
     assert scores(report)["softmax"] == 0
     assert report["score"] == graded.reports["honest"]["score"]
 
@@ -266,7 +253,7 @@ def test_a_sandbox_that_dies_is_replaced(needs_sandbox):
         dying = [sandbox, *sandbox.children(recursive=True)]
         for process in dying:
             process.kill()
-        assert psutil.wait_procs(dying, timeout=60)[1] == []
+        assert psutil.wait_procs(dying, timeout=300)[1] == []
         assert run("print(2)", servers=servers) == (["2\n"], None)
 
 

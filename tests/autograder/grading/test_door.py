@@ -35,7 +35,7 @@ def reading(*parts, limit=MB):
                     kernel.close()
                 else:
                     kernel.sendall(part)
-            await asyncio.wait_for(door.read(ASKED, 9, answers), 20)
+            await asyncio.wait_for(door.read(ASKED, 9, answers), 300)
         finally:
             kernel.close()
             door.close()

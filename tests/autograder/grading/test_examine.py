@@ -5,11 +5,12 @@ from __future__ import annotations
 import pytest
 
 from autograder.exercise import load_topic
+from autograder.grading.execution import draw_seeds
 from autograder.sandbox.bubblewrap import SandboxUnavailable
 from autograder.sandbox.limits import Limits
 from autograder.sandbox.manager import SandboxKernelManager
 from classroom.submissions import cell_source
-from tests.autograder.conftest import TOPIC, code_cell, scores
+from tests.autograder.conftest import TOPIC, code_cell
 from tests.suites import sweep
 
 
@@ -18,12 +19,6 @@ def test_right_submission_has_full_points(examined, solved):
     assert report["score"] == report["max_score"] > 0
     assert all(exercise["mistake"] is None for exercise in report["exercises"])
     assert report["notes"] == []
-
-
-def test_blank_submission_has_none(examined, master):
-    report = examined(master)
-    assert report["score"] == 0
-    assert {e["message"] for e in report["exercises"]} == {"not implemented yet"}
 
 
 def test_a_mistake_of_the_bank_is_named_in_the_kernel_too(examined, solved):
@@ -42,38 +37,6 @@ def test_syntax_error_costs_only_its_own_exercise(examined, solved):
     assert lookup["score"] == 0
     assert "its cell stopped with SyntaxError" in lookup["message"]
     assert all(e["score"] == e["max_score"] for e in found.values())
-
-
-@sweep(
-    "left",
-    [
-        "import numpy as np\nnp.seterr(all='raise')",
-        "import sys\nsys.setrecursionlimit(60)",
-        "import cProfile\ncProfile.Profile().enable()",
-        "import builtins, os\nos.environ.clear()\nbuiltins.open = None",
-        "import sys\nsys.stdout.close()\nsys.stdout = sys.stderr = None\n1 / 0",
-    ],
-)
-def test_what_an_added_cell_sets_costs_a_right_answer_nothing(examined, solved, left):
-    data = solved()
-    data["cells"].insert(2, code_cell(left))
-    report = examined(data)
-    assert report["score"] == report["max_score"]
-
-
-@sweep(
-    "stop",
-    [
-        "breakpoint()",
-        "import pdb; pdb.set_trace()",
-        "from IPython.core.debugger import set_trace; set_trace()",
-    ],
-)
-def test_a_stop_that_was_left_in_an_answer_costs_nothing(examined, solved, right, stop):
-    name, rest = right["softmax"].split('"""\n    shifted', 1)
-    stopping = f'{name}"""\n    {stop}\n    shifted{rest}'
-    report = examined(solved(softmax=stopping))
-    assert report["score"] == report["max_score"]
 
 
 def test_a_compiled_answer_runs_as_it_was_written(examined, solved):
@@ -164,36 +127,25 @@ def test_that_no_kernel_starts_is_no_fault_of_a_submission(
         examined(killer)
 
 
-@sweep(
-    "line",
-    [
-        "open('data.csv')",
-        "%of_nobody",
-        "from numpy import nothing, array",
-    ],
-)
-def test_a_line_that_fails_here_does_not_cost_what_is_below_it(
-    examined, solved, right, line
-):
-    helper = "def reshaped(x):\n    return array(x)" if "array" in line else "x = 1"
-    source = f"# Mine\n{line}\n{helper}\n{right['attend']}"
-    report = examined(solved(attend=source))
+def test_a_line_that_fails_here_does_not_cost_what_is_below_it(examined, solved, right):
+    line = "from numpy import nothing, array\ndef reshaped(x):\n    return array(x)"
+    report = examined(solved(attend=f"# Mine\n{line}\n{right['attend']}"))
     assert report["score"] == report["max_score"]
-    (note,) = [n for n in report["notes"] if "stopped" in n]
-    where = "" if line == "%of_nobody" else " in line 2"
-    assert note.startswith(f"the cell of attend stopped{where} (")
+    (note,) = report["notes"]
+    assert note.startswith("the cell of attend stopped in line 2 (")
     assert note.endswith("); what is below was run")
 
 
 def test_cells_of_ones_own_that_end_the_kernel_cost_no_answer(examined, solved, right):
-    """Five experiments that take too long, and one that an answer needs a part of."""
+    """Some take too long, one all the memory; of one, an answer needs a part."""
     data = solved(attend="attend = mine")
+    greedy = "x = [bytearray(2**28) for _ in range(1000)]"
     busy = "import numpy as np\nwhile True:\n    pass"
     data["cells"].insert(
         1, code_cell(f"{right['attend']}\n{busy}".replace("def attend", "def mine"))
     )
-    for _ in range(4):
-        data["cells"].insert(1, code_cell(busy))
+    for source in (greedy, busy, busy):
+        data["cells"].insert(1, code_cell(source))
     limits = Limits(cell_seconds=1, submission_seconds=60)
     report = examined(data, limits)
     assert report["score"] == report["max_score"]
@@ -218,35 +170,7 @@ def test_cells_of_ones_own_that_use_up_all_the_time_cost_no_answer(examined, sol
     ]
 
 
-def test_answers_of_a_neighbour_are_worth_nothing(
-    examined, right, solved, expected, monkeypatch
-):
-    """A submission that knows what others were asked, and the right answers to that."""
-    seeds = expected["attend"].seeds
-    answer = (
-        right["attend"].replace("def attend(", "def neighbour(")
-        + "\n\nfrom autograder.exercise import load_topic\n"
-        "table = {}\n"
-        "def record(query, inputs):\n"
-        "    found = neighbour(query, inputs)\n"
-        "    return table.setdefault(query.tobytes() + inputs.tobytes(), found)\n"
-        f"cases = load_topic({TOPIC!r}).exercises['attend'].cases\n"
-        f"for case, seed in zip(cases, {seeds!r}):\n"
-        "    try:\n"
-        "        case.run(record, np.random.default_rng(seed))\n"
-        "    except ValueError:\n"
-        "        pass  # as a case asks for\n"
-        "def attend(query, inputs):\n"
-        "    found = table.get(query.tobytes() + inputs.tobytes())\n"
-        "    if found is None:\n"
-        "        raise ValueError('not asked before')\n"
-        "    return found\n"
-    )
-    with monkeypatch.context() as patch:
-        patch.setattr(
-            "autograder.grading.execution.draw_seeds",
-            lambda exercise: expected[exercise.name].seeds,
-        )
-        as_others = examined(solved(attend=answer))
-    assert as_others["score"] == as_others["max_score"]
-    assert scores(examined(solved(attend=answer)))["attend"] == 0
+def test_no_question_is_asked_twice(topic):
+    exercise = topic.exercises["attend"]
+    seeds = [seed for _ in range(9) for seed in draw_seeds(exercise)]
+    assert len(set(seeds)) == 9 * len(exercise.cases)

@@ -251,7 +251,7 @@ def test_ctrl_c_while_workers_start_is_one_line(course, master, servers):
         # A shell says 130 of both. Python ends by the signal itself if that came while
         # it ran a text, as dataclasses does.
         assert process.wait(timeout=300) in (130, -signal.SIGINT)
-        _, said = process.communicate(timeout=60)
+        _, said = process.communicate(timeout=300)
     finally:
         process.kill()
     (line,) = said.splitlines()

@@ -5,13 +5,11 @@ Each starts as a right submission. The score is what a person would give who rea
 
 from __future__ import annotations
 
-import contextlib
 import json
 
 import pytest
 from nbformat.v4 import new_markdown_cell
 
-from autograder.errors import GraderFault
 from autograder.notebooks import parse_notebook
 from autograder.sandbox.limits import Limits
 from tests.autograder.conftest import code_cell, scores
@@ -103,13 +101,6 @@ def all_in_one_cell(data):
         find(data, name)["source"] = stub_of(data, name)
 
 
-def kernel_killed_beside_a_helper(data):
-    source = find(data, "softmax")["source"]
-    helper = source.replace("softmax", "helper")
-    insert(data, "softmax", f"{helper}\nimport os\nos._exit(1)")
-    find(data, "softmax")["source"] = "def softmax(scores):\n    return helper(scores)"
-
-
 def a_name_for_something_else(data):
     source = find(data, "softmax")["source"].replace("softmax", "_softmax")
     find(data, "softmax")["source"] = f"{source}\n\nsoftmax = _softmax"
@@ -152,14 +143,29 @@ def lines_that_fail_here(data):
     insert(data, "softmax", "%cd C:\\Users\\ada", "import os\nos.chdir(r'C:\\x')")
     insert(data, "softmax", "exit()", "quit()", "import sys; sys.exit()")
     insert(data, "softmax", "name = input('Who are you? ')\nprint(name)")
-    insert(data, "softmax", "print(softmax(X @ q))\nprint(X.shape)")
+    insert(data, "softmax", "print(softmax(X @ q))\nprint(X.shape)", "%of_nobody")
     head = "print(X.shape)\nopen(r'C:\\Users\\ada\\data.csv')\n1 / 0\n"
     find(data, "softmax")["source"] = head + find(data, "softmax")["source"]
 
 
-def experiments_that_break_a_limit(data):
-    insert(data, "softmax", "while True:\n    pass")
-    insert(data, "attend", "x = [bytearray(2**28) for _ in range(1000)]")
+def settings_that_stay(data):
+    insert(
+        data,
+        "softmax",
+        "np.seterr(all='raise')",
+        "import cProfile\ncProfile.Profile().enable()",
+        "import builtins, os\nos.environ.clear()\nbuiltins.open = None",
+        "import sys\nsys.stdout.close()\nsys.stdout = sys.stderr = None\n1 / 0",
+        "import sys\nsys.setrecursionlimit(60)",
+    )
+
+
+def stops_that_were_left(data):
+    stops = (
+        "    breakpoint()\n    import pdb; pdb.set_trace()\n"
+        "    from IPython.core.debugger import set_trace; set_trace()\n"
+    )
+    find(data, "softmax")["source"] = SOFTMAX.replace("    e =", f"{stops}    e =")
 
 
 def star_imports(data):
@@ -194,7 +200,7 @@ COST_NOTHING = [
     *(a_split_cell, in_another_cell_above, at_the_very_end, all_in_one_cell),
     *(a_name_for_something_else, deleted_and_edited_cells, a_setup_of_ones_own),
     *(libraries_that_are_not_here, lines_that_fail_here),
-    *(experiments_that_break_a_limit, kernel_killed_beside_a_helper, star_imports),
+    *(settings_that_stay, stops_that_were_left, star_imports),
     *(magics, a_function_of_a_demonstration, other_line_ends, notes_in_code_cells),
 ]
 
@@ -208,14 +214,7 @@ def honest(solved, right):
 
 @pytest.fixture
 def examine(examined):
-    """Examine a notebook; twice where the machine was too busy to tell."""
-
-    def run(data):
-        with contextlib.suppress(GraderFault):
-            return examined(data, LIMITS)
-        return examined(data, LIMITS)
-
-    return run
+    return lambda data: examined(data, LIMITS)
 
 
 def as_read(data):
@@ -243,30 +242,19 @@ def without_right(report, *names):
     return [lost[name] for name in names]
 
 
-def test_a_renamed_function_is_told_what_it_should_be_called(examine, honest):
-    mine = SOFTMAX.replace("softmax", "soft_max")
-    softmax = named(examine(honest(softmax=mine)), "softmax")
-    assert softmax["score"] == 0
-    assert softmax["message"].endswith(
-        "If soft_max is your answer: it has to be called softmax, as in the stub, "
+def test_a_value_from_outside_a_wrong_helper_and_another_name_are_told(examine, honest):
+    reads = "scale = 3.0\ndef softmax(scores):\n    return np.exp(scores) * scale\n"
+    renamed = "def look_up(query, keys, values, temperature=1.0):\n    return values[0]"
+    report = examine(honest(softmax=reads, soft_lookup=renamed))
+    said = {e["name"]: e["message"] for e in report["exercises"]}
+    assert said["softmax"].startswith("Your answer reads `scale` from outside.")
+    helper = "Your answer calls your own `softmax`, which lost points itself: correct"
+    assert helper in said["attend"]
+    assert said["alignment_scores"] == ""
+    assert said["soft_lookup"].endswith(
+        "If look_up is your answer: it has to be called soft_lookup, as in the stub, "
         "which is still there."
     )
-
-
-def test_a_wrong_helper_is_where_to_begin(examine, honest):
-    report = examine(honest(softmax=SOFTMAX.replace("e / ", "2 * e / ")))
-    told = (
-        "Your answer calls your own `softmax`, which lost points itself: correct that"
-    )
-    assert told in named(report, "attend")["message"]
-    assert named(report, "alignment_scores")["message"] == ""
-
-
-def test_a_value_from_outside_is_named(examine, honest):
-    reads = "scale = 3.0\ndef softmax(scores):\n    return np.exp(scores) * scale\n"
-    report = examine(honest(softmax=reads))
-    said = named(report, "softmax")["message"]
-    assert said.startswith("Your answer reads `scale` from outside.")
 
 
 def test_a_name_that_is_set_below_its_check_is_named(examine, honest):

@@ -16,6 +16,7 @@ import pytest
 
 from autograder.grading import queue
 from autograder.grading.grade import Unexamined
+from autograder.release.settings import CourseError, settings_of
 from autograder.sandbox.limits import Limits
 from classroom.submissions import hand_in, make_class, submission
 from tests.autograder.conftest import TOPIC
@@ -52,7 +53,7 @@ def test_killed_run_goes_on_where_it_stopped(grade, course, master):
         time.sleep(0.01)
     os.kill(process.pid, signal.SIGKILL)
     process.wait()
-    end = time.monotonic() + 60
+    end = time.monotonic() + 300
     while running := in_session(process.pid):
         assert time.monotonic() < end, f"its workers go on: {running}"
         time.sleep(0.05)
@@ -95,7 +96,7 @@ def test_an_examination_ends_when_its_process_is_told_to(
     )
     assert process.stdout.readline() == "running\n"
     process.send_signal(told)
-    assert process.wait(timeout=60) != 0
+    assert process.wait(timeout=300) != 0
 
 
 def test_submission_that_kills_its_worker_costs_nobody_else(
@@ -116,23 +117,23 @@ def test_submission_that_kills_its_worker_costs_nobody_else(
     assert min(scores.values()) > 0
 
 
-def test_course_sets_the_limits_and_a_typing_error_is_named(course, master, right):
-    from autograder.release.settings import CourseError, settings_of
+WRONG_LIMITS = {
+    "memroy = 2**28": "c.Limits.memroy; there are .*memory",
+    "cell_seconds = -1": "expected a number above 0",
+    "memory = 512  # megabytes?": "memory = 512; expected at least 134217728",
+}
+WRONG_LIMITS |= {
+    f"cpu_seconds = {value}": "expected a number above 0 and at most"
+    for value in ("float('inf')", "float('nan')", "2**70", "True", "'1'")
+}
 
+
+def test_a_course_sets_the_limits_and_what_is_none_is_named(course):
     path = course / "nbgrader_config.py"
     text = path.read_text()
     path.write_text(text + "\nc.Limits.memory = 2**28\n")
     assert settings_of(course).limits == Limits(memory=2**28)
-    path.write_text(text + "\nc.Limits.memroy = 2**28\n")
-    with pytest.raises(CourseError, match="c.Limits.memroy; there are .*memory"):
-        settings_of(course)
-    path.write_text(text + "\nc.Limits.cell_seconds = -1\n")
-    with pytest.raises(CourseError, match="expected a number above 0"):
-        settings_of(course)
-    for value in ("float('inf')", "float('nan')", "2**70", "True", "'1'"):
-        path.write_text(f"{text}\nc.Limits.cpu_seconds = {value}\n")
-        with pytest.raises(CourseError, match="expected a number above 0 and at most"):
+    for line, said in WRONG_LIMITS.items():
+        path.write_text(f"{text}\nc.Limits.{line}\n")
+        with pytest.raises(CourseError, match=said):
             settings_of(course)
-    path.write_text(text + "\nc.Limits.memory = 512  # megabytes?\n")
-    with pytest.raises(CourseError, match="memory = 512; expected at least 134217728"):
-        settings_of(course)

@@ -8,11 +8,11 @@ import sys
 from pathlib import Path
 
 import pytest
-from nbgrader.api import Gradebook
 
 from autograder.exercise import load_topic
-from classroom.submissions import hand_in, submission
+from classroom.submissions import cell_source, hand_in, submission
 from tests.autograder.conftest import TOPIC
+from tests.autograder.grading.test_grade import marks
 
 pytestmark = pytest.mark.usefixtures("artefact")  # stock nbgrader's own autograde
 
@@ -50,12 +50,6 @@ def autograde(course, *words, first=""):
     return done.returncode, done.stderr
 
 
-def marks(course):
-    """The scores that nbgrader exports, by student."""
-    with Gradebook(f"sqlite:///{course / 'gradebook.db'}") as book:
-        return {s.student.id: s.score for s in book.assignment_submissions(TOPIC)}
-
-
 def refusals(log):
     return [line for line in log.splitlines() if "ERROR] not recorded: " in line]
 
@@ -82,7 +76,11 @@ def test_no_mark_is_recorded_where_nothing_was_judged(course, master, right):
     assert marks(course) == {"student01": EVERYTHING}
 
 
-def test_those_who_were_judged_are_recorded_and_zeros_too(course, master, right):
+def test_those_who_were_judged_have_the_marks_that_we_give(
+    course, master, right, grade
+):
+    mistake = load_topic(TOPIC).mistakes("softmax")[0]
+    wrong = {**right, "softmax": cell_source(mistake, "softmax")}
     fails = submission(master, right)
     cell = {"cell_type": "code", "metadata": {}, "source": NO_MEMORY, "outputs": []}
     fails["cells"].insert(0, {**cell, "execution_count": None, "id": "no-memory"})
@@ -90,7 +88,7 @@ def test_those_who_were_judged_are_recorded_and_zeros_too(course, master, right)
         "student01": submission(master, right),
         "student02": fails,
         "student03": submission(master, {}),
-        "student04": submission(master, {**right, "softmax": "softmax = 3"}),
+        "student04": submission(master, wrong),
         "student05": submission(master, {**right, "attend": "del check"}),
     }
     hand_in(course, TOPIC, students)
@@ -99,7 +97,8 @@ def test_those_who_were_judged_are_recorded_and_zeros_too(course, master, right)
     failed, deleted = refusals(log)
     assert "student02" in failed and "MemoryError" in failed
     assert "student05" in deleted
-    softmax = load_topic(TOPIC).exercises["softmax"].points
     recorded = marks(course)
-    assert recorded.pop("student04") <= EVERYTHING - softmax
+    ours = grade(TOPIC, course, force=True).graded
+    assert recorded == {name: ours[name]["score"] for name in recorded}
+    assert 0 < recorded.pop("student04") < EVERYTHING
     assert recorded == {"student01": EVERYTHING, "student03": 0}

@@ -13,6 +13,7 @@ from nbgrader.api import Gradebook
 from autograder.__main__ import main
 from autograder.exercise import load_topic
 from autograder.marks.deadlines import deadlines_of
+from autograder.marks.gradebook_errors import GradebookError
 from classroom.submissions import hand_in, submission
 from tests.autograder.conftest import TOPIC
 
@@ -80,7 +81,7 @@ def test_deadlines_are_applied_and_seen(course, commands_share_workers, capsys):
     assert main(["grade", TOPIC, *at]) == 0
     assert "excused: ill" in capsys.readouterr().out
     # Hours after the time that each had: noon; noon + 2 days; 12:00 UTC on the 2nd.
-    assert scores_in(course) == {
+    assert counted(course) == {
         "early": everything,
         "late": everything - 3,
         "longer": everything - 3,
@@ -113,7 +114,28 @@ def test_deadlines_are_applied_and_seen(course, commands_share_workers, capsys):
     assert "late penalty: 0 -> 2 " in said and "late penalty: 2 -> 0 " in said
 
 
-def scores_in(course):
+def test_without_a_table_the_dates_of_nbgrader_hold(course, grade):
+    full = sum(e.points for e in load_topic(TOPIC).exercises.values())
+    two = {"only": ["early", "late"]}
+    with Gradebook(f"sqlite:///{course / 'gradebook.db'}") as book:
+        book.update_or_create_assignment(TOPIC, duedate="2026-10-01 12:00:00 UTC")
+    grade(TOPIC, course, **two)
+    assert counted(course) == {"early": full, "late": full - 3}
+    with Gradebook(f"sqlite:///{course / 'gradebook.db'}") as book:
+        book.grant_extension(TOPIC, "late", hours=1)
+    outcome = grade(TOPIC, course, **two)
+    assert (outcome.graded, outcome.changes) == ({}, ["late: late penalty 3 -> 2"])
+    settings = course / "nbgrader_config.py"
+    text = settings.read_text().replace("c.AssignLate", "# c.AssignLate")
+    settings.write_text(text)
+    assert grade(TOPIC, course, **two).changes == ["late: late penalty 2 -> 0"]
+    settings.write_text(text + "c.LateSubmissionPlugin.penalty_method = 'half'\n")
+    with pytest.raises(GradebookError, match="penalty of late .* cannot be worked out"):
+        grade(TOPIC, course, **two)
+
+
+def counted(course):
+    """What counts, by student, as nbgrader works it out."""
     with Gradebook(f"sqlite:///{course / 'gradebook.db'}") as book:
         found = book.assignment_submissions(TOPIC)
         return {s.student.id: s.score - s.late_submission_penalty for s in found}
@@ -153,7 +175,7 @@ def test_a_table_that_somebody_broke_later_stops_grading(course, capsys):
     (course / "deadlines.csv").write_text(f"student,chapter,due\n,{TOPIC},soon\n")
     assert main(["grade", TOPIC, "--course", str(course)]) == 2
     assert "row 2, column due: 'soon' is no date" in capsys.readouterr().err
-    assert scores_in(course) == {}
+    assert counted(course) == {}
 
 
 @pytest.fixture

@@ -115,9 +115,17 @@ def test_an_interrupt_leaves_no_rule_without_its_marks(course, monkeypatch, caps
     assert scores(course) != before
 
 
-def test_a_question_that_is_added_after_grading_gets_a_way_on(course, capsys):
+def test_a_question_that_goes_or_comes_after_grading_gets_a_way_on(course, capsys):
     path = course / "source" / TOPIC / f"{TOPIC}.ipynb"
-    notebook = nbformat.read(path, as_version=4)
+    release = course / "release" / TOPIC / f"{TOPIC}.ipynb"
+    source, before = path.read_text(), release.read_bytes()
+    notebook = nbformat.reads(source, as_version=4)
+    notebook.cells = [c for c in notebook.cells if "nbgrader" not in c.metadata]
+    nbformat.write(notebook, path)
+    assert main(["course", str(course), TOPIC]) == 2
+    (line,) = capsys.readouterr().err.strip().splitlines()
+    assert len(line) < 300 and "taken out since it was graded. Put them back" in line
+    notebook = nbformat.reads(source, as_version=4)
     question = nbformat.v4.new_markdown_cell("Why?")
     question.metadata["nbgrader"] = {
         **{"grade": True, "solution": True, "locked": False, "task": False},
@@ -125,8 +133,6 @@ def test_a_question_that_is_added_after_grading_gets_a_way_on(course, capsys):
     }
     notebook.cells.append(question)
     nbformat.write(notebook, path)
-    release = course / "release" / TOPIC / f"{TOPIC}.ipynb"
-    before = release.read_bytes()
     assert main(["course", str(course), TOPIC]) == 2
     (line,) = capsys.readouterr().err.strip().splitlines()
     assert f"questions were added to source/{TOPIC}" in line

@@ -18,8 +18,8 @@ from autograder.marks.rules import Rule, credited, keep_rules, read_rules
 from autograder.reasons import Reason
 from classroom.submissions import cell_source, hand_in, submission
 from tests.autograder.conftest import TOPIC
+from tests.autograder.marks.test_deadlines import counted
 
-NOTHING = Reason.NOTHING_RETURNED
 UNCHANGED = "the scores that were given are unchanged"  # a case of softmax, 1 point
 IN_PLACE = "scores_changed_in_place"  # a mistake that fails this case alone
 WEIGHTS_FIRST = "weights_first"  # a mistake of attend
@@ -78,13 +78,6 @@ def course(graded, tmp_path):
     return folder
 
 
-def marks(course):
-    """What counts, by student, as nbgrader works it out."""
-    with Gradebook(f"sqlite:///{course / 'gradebook.db'}") as book:
-        found = book.assignment_submissions(TOPIC)
-        return {s.student.id: s.score - s.late_submission_penalty for s in found}
-
-
 def regrade(course, *words):
     return main(["regrade", TOPIC, "--course", str(course), *words])
 
@@ -95,7 +88,7 @@ FULL = sum(e.points for e in load_topic(TOPIC).exercises.values())
 def test_list_is_shown_first_and_nothing_is_done_without_a_yes(
     course, capsys, monkeypatch
 ):
-    before = marks(course)
+    before = counted(course)
     for answer in ("n\n", ""):  # the second is the end of what is typed
         monkeypatch.setattr("sys.stdin", io.StringIO(answer))
         capsys.readouterr()
@@ -107,16 +100,16 @@ def test_list_is_shown_first_and_nothing_is_done_without_a_yes(
         assert "  right:" not in said
         assert "  blank:" not in said
         assert said.rstrip().endswith("nothing was changed")
-    assert marks(course) == before
+    assert counted(course) == before
     assert not (course / "regrades").exists()
 
 
 def test_forgiven_case_gives_its_points_to_who_failed_it_and_tried(course, capsys):
-    before, path = marks(course), course / "reports" / TOPIC / "in_place.json"
+    before, path = counted(course), course / "reports" / TOPIC / "in_place.json"
     judged = path.read_bytes()
     words = ["--case", UNCHANGED, "--forgiven", "--why", "the task did not say so"]
     assert regrade(course, *words, "--exercise", "softmax", "--yes") == 0
-    after = marks(course)
+    after = counted(course)
     assert path.read_bytes() == judged
     gained = {s: after[s] - before[s] for s in after if after[s] != before[s]}
     assert gained == {"in_place": 1, "both": 1, "late": 0.5}
@@ -129,13 +122,13 @@ def test_forgiven_case_gives_its_points_to_who_failed_it_and_tried(course, capsy
 
 
 def test_mistake_gives_back_points_up_to_all_that_it_cost(course, capsys):
-    before = marks(course)
+    before = counted(course)
     words = ["--mistake", "weights first", "--yes"]
     assert regrade(course, *words, "--points", "1.5") == 0
-    assert marks(course)["first"] - before["first"] == 1.5
+    assert counted(course)["first"] - before["first"] == 1.5
     # The second rule about a cause replaces the first one.
     assert regrade(course, *words, "--points", "900") == 0
-    after = marks(course)
+    after = counted(course)
     assert after["first"] == FULL
     assert after["both"] - before["both"] == FULL - before["first"]
     # A third one gives nobody anything, and is not asked about.
@@ -148,30 +141,30 @@ def test_rule_holds_for_later_runs_and_later_submissions(
     course, grade, master, right, capsys
 ):
     assert regrade(course, "--case", UNCHANGED, "--forgiven", "--yes") == 0
-    given = marks(course)
+    given = counted(course)
     again = grade(TOPIC, course)
     assert not again.graded
     assert not again.changes
     forced = grade(TOPIC, course, force=True, only=["in_place", "late"])
     assert len(forced.graded) == 2
     assert not forced.changes
-    assert marks(course) == given
+    assert counted(course) == given
     answers = {**right, **mistaken("softmax", IN_PLACE)}
     hand_in(course, TOPIC, {"new": submission(master, answers)})
     grade(TOPIC, course)
-    assert marks(course)["new"] == FULL
+    assert counted(course)["new"] == FULL
 
 
 def test_undo_gives_everybody_the_marks_from_before(course, capsys):
-    before = marks(course)
+    before = counted(course)
     assert regrade(course, "--case", UNCHANGED, "--forgiven", "--yes") == 0
     assert regrade(course, "--mistake", WEIGHTS_FIRST, "--points", "1", "--yes") == 0
     assert regrade(course, "--undo", "1", "--yes") == 0
-    between = marks(course)
+    between = counted(course)
     assert between["in_place"] == before["in_place"]
     assert between["first"] == before["first"] + 1
     assert regrade(course, "--undo", "2", "--yes") == 0
-    assert marks(course) == before
+    assert counted(course) == before
     with Gradebook(f"sqlite:///{course / 'gradebook.db'}") as book:
         comment = book.find_comment("softmax", TOPIC, TOPIC, "in_place").auto_comment
     assert "given back" not in comment
@@ -217,42 +210,31 @@ def test_rules_that_somebody_broke_stop_the_run(course, capsys, text):
 def test_grade_finishes_what_a_killed_regrade_began(course, grade):
     rule = Rule(1, "softmax", "case", UNCHANGED, None, "why", "me", "now")
     keep_rules(course, TOPIC, [rule])  # and killed before the gradebook was written
-    before = marks(course)
+    before = counted(course)
     grade(TOPIC, course)
-    after = marks(course)
+    after = counted(course)
     assert after["in_place"] - before["in_place"] == 1
     assert after["right"] == before["right"]
 
 
-def test_two_rules_give_back_no_more_than_was_lost():
+def test_two_rules_give_back_no_more_than_was_lost_and_nothing_that_was_not_judged():
     cases = [
         {"title": "a", "points": 2, "message": "wrong", "reason": Reason.DIFFERS},
-        {"title": "b", "points": 3, "message": "no", "reason": Reason.STUB},
-        {"title": "c", "points": 1, "message": "", "reason": Reason.NONE},
-        {"title": "d", "points": 1, "message": "", "reason": Reason.NONE},
-        {"title": "e", "points": 1, "message": "no", "reason": NOTHING},
+        {"title": "b", "points": 3, "message": "", "reason": Reason.NONE},
     ]
-    cases = [{**case, "passed": case["title"] == "c"} for case in cases]
-    found = {"name": "f", "score": 1, "max_score": 8, "mistake": "m", "cases": cases}
+    cases = [{**case, "passed": False} for case in cases]
+    found = {"name": "f", "score": 1, "max_score": 6, "mistake": "m", "cases": cases}
     found["reason"] = Reason.MISTAKE
     whole = {"refused": None, "score": 1, "exercises": [found]}
 
-    def rule(number, kind, name, points=None, undone=""):
-        return Rule(number, "f", kind, name, points, "why", "me", "now", undone)
+    def score(*causes, **changes):
+        rules = [
+            Rule(number, "f", kind, name, None, "why", "me", "now")
+            for number, (kind, name) in enumerate(causes)
+        ]
+        return credited({**whole, **changes}, rules)["score"]
 
-    def score(*rules):
-        return credited(whole, rules)["score"]
-
-    assert score(rule(1, "case", "a")) == 3
-    assert score(rule(1, "case", "a", 0.5)) == 1.5
-    assert score(rule(1, "case", "b")) == 1  # a stub
-    assert score(rule(1, "case", "c")) == 1  # it passed
-    assert score(rule(1, "case", "d")) == 1  # it was refused, and never looked at
-    assert score(rule(1, "case", "e")) == 1  # nothing was returned
-    assert score(rule(1, "mistake", "m")) == 8
-    assert score(rule(1, "mistake", "other")) == 1
-    assert score(rule(1, "case", "a"), rule(2, "mistake", "m")) == 8
-    assert score(rule(1, "case", "a", undone="then"), rule(2, "case", "a", 1)) == 2
-    assert credited({**whole, "refused": "no"}, [rule(1, "case", "a")])["score"] == 1
-    found["reason"] = NOTHING
-    assert score(rule(1, "case", "a")) == 1
+    one, all_of_it = ("case", "a"), ("mistake", "m")
+    assert (score(one), score(all_of_it), score(one, all_of_it)) == (3, 6, 6)
+    assert score(("case", "b")) == 1  # it was refused, and never looked at
+    assert score(one, refused="no") == 1

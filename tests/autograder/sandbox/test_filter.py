@@ -129,12 +129,6 @@ def test_every_call_that_nobody_allowed_is_unknown_and_so_are_those_to_come():
     assert {n: error for n, error in failed.items() if error != ENOSYS} == {}
 
 
-def test_calls_of_other_architectures_are_unknown():
-    x32 = 0x40000000
-    calls = [(x32 + n, *[-1] * 6) for n in (0, 1, 39, 520, 547)]
-    assert set(errors(calls)) == {ENOSYS}
-
-
 @pytest.mark.skipif(platform.machine() != "x86_64", reason="an instruction of x86")
 def test_a_32_bit_call_is_refused():
     """``getpid`` by int 0x80: -38 is ENOSYS; without the filter, it is a number."""

@@ -16,13 +16,13 @@ from autograder.grading.clock import Clock
 from autograder.sandbox.bubblewrap import (
     SandboxUnavailable,
     bubblewrap_command,
-    require_bubblewrap,
     site_folders,
 )
 from autograder.sandbox.confine import ONE_PROCESS
 from autograder.sandbox.connection import ForkServers
 from autograder.sandbox.limits import Limits
 from autograder.sandbox.manager import SandboxKernelManager
+from tests.autograder.conftest import patiently
 
 pytestmark = pytest.mark.usefixtures("needs_sandbox")
 ROOT = Path(__file__).resolve().parents[3]
@@ -30,7 +30,7 @@ ROOT = Path(__file__).resolve().parents[3]
 
 def run(*sources, servers=None, **limits):
     """Run cells in one sandboxed kernel; text of each, and how it ended."""
-    return asyncio.run(_run(sources, servers, limits))
+    return patiently(lambda: asyncio.run(_run(sources, servers, limits)))
 
 
 async def _run(sources, servers, limits):
@@ -54,12 +54,6 @@ def _text(output):
     if output.output_type == "error":
         return f"{output.ename}: {output.evalue}"
     return output.get("text") or output.get("data", {}).get("text/plain", "")
-
-
-def test_kernel_runs_with_the_libraries_of_the_course():
-    (text,), ended = run("import numpy, torch, toolkit.figures; print(torch.ones(2))")
-    assert text == "tensor([1., 1.])\n"
-    assert ended is None
 
 
 def test_a_kernel_cannot_stop_or_end_itself_with_a_signal():
@@ -121,14 +115,6 @@ def test_a_kernel_is_gone_when_killing_returns():
         return manager.ended
 
     assert asyncio.run(go()) is not None
-
-
-def test_missing_bubblewrap_is_one_clear_line(monkeypatch):
-    monkeypatch.setenv("PATH", "/nowhere")
-    require_bubblewrap.cache_clear()
-    with pytest.raises(SandboxUnavailable, match="apt install bubblewrap"):
-        require_bubblewrap()
-    require_bubblewrap.cache_clear()
 
 
 @pytest.mark.usefixtures("broken_machine")

@@ -87,22 +87,3 @@ def test_an_exercise_is_asked_for_below_its_last_check_and_nowhere_else(released
         "for f in (softmax, attend):\n    check(f)",
     )
     assert [cell.asks for cell in cells] == [(), ("softmax", "attend"), (), ()]
-
-
-@pytest.mark.parametrize(
-    "cell",
-    [
-        *(None, 7, [], "x", {}, {"source": 7}, {"cell_type": "code"}),
-        {"cell_type": [], "source": "1", "metadata": []},
-        {"cell_type": "code", "source": ["x", 3], "metadata": {"nbgrader": 3}},
-        {
-            "cell_type": "code",
-            "source": "1",
-            "metadata": {"nbgrader": {"grade_id": []}},
-        },
-    ],
-)
-def test_malformed_cells_do_no_harm(released, cell):
-    cells = as_handed_in(released, {"cells": [cell, code_cell(STUB)]}, NAMES).cells
-    assert cells[-1].role is Role.STUB
-    assert len(cells) <= 2
