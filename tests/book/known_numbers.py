@@ -131,7 +131,7 @@ KNOWN: dict[str, dict[str, Known]] = {
         ),
         "1,797 handwritten": Known(1_347 + 450, "images", ("1347", "450")),
         "a third of its lead": Known(
-            (80.0 - 73.5) / (80.0 - 62.3), "50 images", ("80.0", "73.5", "62.3")
+            (79.9 - 73.5) / (79.9 - 62.3), "50 images", ("79.9", "73.5", "62.3")
         ),
         "three quarters of the patches": Known(0.75, "He et al. (2022), section 3"),
         "16 pixels has 196": Known((224 // 16) ** 2, "224 × 224 pixels", ("224", "16")),
