@@ -18,8 +18,6 @@ END = [
     "Quiz",
     "What we still cannot do",
 ]
-# Chapters that train, once each, models too large to train three times.
-SINGLE_RUNS = {"language_model"}
 
 
 def source(name: str) -> str:
@@ -141,7 +139,7 @@ def test_a_comparison_of_models_has_at_least_three_seeds(name):
     code = "\n".join(c.source for c in cells(name) if c.cell_type == "code")
     seeds = list(seeds_compared(code))
     assert all(number >= 3 for number in seeds)
-    assert seeds or "@kept" not in code or name in SINGLE_RUNS
+    assert seeds or "@kept" not in code
 
 
 def test_loops_over_seeds_are_found_however_they_are_written():
