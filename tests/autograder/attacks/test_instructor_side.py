@@ -389,9 +389,7 @@ def _is_number(text):
 
 
 TELLTALES = {
-    "an exception": "    raise ValueError(' '.join(map(str, scores.ravel())))",
     "a name": "    return {str(scores.ravel()[0]): scores}",
-    "a type": "    return type('x%s' % str(scores.ravel()[0])[3:9], (), {})()",
     "zeros": "    return scores * 0",
 }
 
@@ -401,7 +399,7 @@ TELLTALES = {
 def test_50_no_input_and_no_size_of_an_error_is_in_the_report(
     examination, attacking, expected, topic, body
 ):
-    """What a case was asked could be read by the next who is asked the same."""
+    """But for the words of an error of their own: seeds are drawn anew each time."""
     report = examination(attacking(f"def softmax(scores):\n{body}")).report
     said = about(report)
     seen = []
@@ -417,5 +415,3 @@ def test_50_no_input_and_no_size_of_an_error_is_in_the_report(
         if number != round(number):
             assert str(number)[:6] not in said
     assert "largest" not in said
-    if "raise" in body:
-        assert "ValueError was raised in your line 2, `raise ValueError(" in said
