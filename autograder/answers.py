@@ -11,10 +11,9 @@ from __future__ import annotations
 
 import builtins
 import contextlib
-import re
 import warnings
-from collections.abc import Container, Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -27,16 +26,6 @@ from autograder.origin import Origin, origin_of, read_origin
 from autograder.without_torch import loaded_torch
 
 VALUE, RAISED, UNREADABLE, REFUSED = b"V", b"R", b"U", b"F"  # what came out
-# What may be said of a value that could not be encoded: the sentences of ``encoding``.
-_SAID = re.compile(
-    r"the result is nested more than \d{1,3} deep"
-    r"|the result has more than \d{1,6} parts"
-    r"|the result is a dictionary whose keys are not strings"
-    r"|the result is of type [A-Za-z_]{1,30}; arrays, numbers and texts can be read"
-    r"|the result holds values of type [A-Za-z<>|]{1,12}\d{0,3}"
-    r"|the result has \d{1,12} bytes; \d{1,9} may be sent"
-    r"|reading the result raised [A-Za-z]{1,30}"
-)
 
 
 @dataclass(frozen=True)
@@ -47,15 +36,13 @@ class Answer:
     value of arrays; the name of the built-in exception type that was raised, with its
     ``detail`` and the ``origin`` in the student's code that it came from; the reason
     why the value could not be read; or the name of a library function that was called,
-    though the exercise forbids it. If it is ``private``, its ``detail`` is to be used
-    but not to be shown.
+    though the exercise forbids it.
     """
 
     value: Any = None
     raised: str | None = None
     detail: str = ""
     origin: Origin = Origin()
-    private: bool = False
     unreadable: str | None = None
     called: str | None = None
 
@@ -100,7 +87,10 @@ def outcome(case: Case, implementation: Implementation, seed: int) -> Any:
 def encode_error(error: BaseException, traced: bool = True) -> bytes:
     """The answer of a case that stopped with an error, and in which line if traced."""
     origin = origin_of(error) if traced else ["", "", ""]
-    return RAISED + encode_value([_type_told(error), _brief(error), *origin])
+    kind, is_own = builtin_type(error), origin[0].startswith("raise")
+    if kind == "NotImplementedError" and error.args and not is_own:
+        kind = "RuntimeError"  # not of a stub: a library says what it has not got
+    return RAISED + encode_value([kind, _brief(error), *origin])
 
 
 def encode_outcome(value: Any) -> bytes:
@@ -136,12 +126,6 @@ def _seeded_torch(seed: int) -> Iterator[None]:
         torch.set_num_threads(threads)
 
 
-def _type_told(error: BaseException) -> str:
-    """The built-in type. A stub says nothing; a library says what it has not got."""
-    kind = builtin_type(error)
-    return "RuntimeError" if kind == "NotImplementedError" and error.args else kind
-
-
 def builtin_type(error: BaseException) -> str:
     """Name of the most specific built-in type that ``error`` is an instance of."""
     for kind in type(error).__mro__:
@@ -168,26 +152,10 @@ def decode(data: bytes) -> Answer:
             origin = read_origin(*texts[2:])
             return Answer(raised=name, detail=clean(texts[1]), origin=origin)
         if kind == UNREADABLE and len(texts) == 1:
-            ours = _SAID.fullmatch(texts[0]) is not None
-            why = texts[0] if ours else "the result could not be read"
-            return Answer(unreadable=why)
+            return Answer(unreadable=clean(texts[0]))
         if kind == REFUSED and len(texts) == 1:
             return Answer(called=clean(texts[0]))
     return Answer(unreadable="the answer is malformed")
-
-
-def in_private(given: Answer, written: Mapping[str, Container[int]]) -> Answer:
-    """An answer whose message, which can repeat the question, is not to be shown.
-
-    What an exception says was made up where the questions are known, and may repeat
-    them for the next student. Its type, a line of the student's own and the shapes
-    there are enough to find the place.
-
-    Args:
-        given: the answer.
-        written: what the student wrote, from ``lines_of``.
-    """
-    return replace(given, origin=given.origin.within(written), private=True)
 
 
 def _is_exception(name: str) -> bool:

@@ -104,21 +104,6 @@ def without_file(error: str) -> str:
     return _FILE.sub(r" (line \1)", error)
 
 
-def without_self(implementation: Implementation) -> str:
-    """Which method lacks self as its first parameter; empty if none."""
-    if not isinstance(implementation, type):
-        return ""
-    for name, method in vars(implementation).items():
-        if inspect.isfunction(method) and _parameters(method)[:1] != ["self"]:
-            first = (_parameters(method) or ["missing"])[0]
-            return (
-                f"The first parameter of the method {name} is {first}. A method gets "
-                "the object itself there, which is called self; what it is called with "
-                "comes after that."
-            )
-    return ""
-
-
 def _parameters(function: Any) -> list[str]:
     try:
         return list(inspect.signature(function).parameters)

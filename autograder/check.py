@@ -14,13 +14,7 @@ from typing import Any
 
 from autograder.answer_key import NoKey, read_key
 from autograder.answers import Answer, decode
-from autograder.cells import (
-    RENAME,
-    Interrupted,
-    not_defined,
-    other_name,
-    without_self,
-)
+from autograder.cells import RENAME, Interrupted, not_defined, other_name
 from autograder.errors import GraderFault
 from autograder.exercise import (
     Exercise,
@@ -145,10 +139,6 @@ def with_what_is_seen(
         other = other_name(report.name, implementation, names)
         renamed = RENAME.format(other, report.name, ", which is still there")
         return replace(report, message=f"{STUB} {renamed}") if other else report
-    if report.lacks_points and report.mistake is None:
-        missing = without_self(implementation)
-        if missing:
-            return replace(report, message=missing, reason=Reason.ERROR)
     return report
 
 

@@ -109,7 +109,7 @@ def _error(given: Answer) -> tuple:
         return ()
     if given.origin.line:
         return given.raised, given.origin.line, given.origin.number
-    return given.raised, "" if given.private else given.detail
+    return given.raised, given.detail
 
 
 def _refused(reason: Reason, message: str) -> tuple:
@@ -190,7 +190,7 @@ def _at(path: Path, value: Any) -> Any:
 
 
 def _raised(given: Answer) -> str:
-    said = f": {given.detail}" if given.detail and not given.private else "."
+    said = f": {given.detail}" if given.detail else "."
     words = f"{given.raised} was raised{given.origin.said()}{said}"
     shapes = given.origin.shapes()
     if not shapes:

@@ -26,9 +26,8 @@ AFTERWARDS = {
     ),
     r"^(Type|Value|Attribute|Index)Error: (?!.*(positional|keyword|multiple values))": (
         "A case goes on with what came out of your code, and it is not what Returns in "
-        "the docstring asks for. Often its type is another one: a function without a "
-        "return statement gives None, a comma at the end of a line makes a tuple, and "
-        "an array of NumPy is no tensor of torch."
+        "the docstring asks for, but None, a tuple that a comma has made, or an array "
+        "of NumPy in place of a tensor, say."
     ),
 }
 MEANINGS = {

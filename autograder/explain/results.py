@@ -211,18 +211,6 @@ def _at_end(value: tuple[int, str]) -> str:
     return f"the {value[1]} entry along {_axis_name(value[0])}"
 
 
-def _shifted(y: Array, value: tuple[int, int]) -> Array:
-    axis, step = value
-    moved = np.roll(y, step, axis)
-    np.moveaxis(moved, axis, 0)[slice(step) if step > 0 else slice(step, None)] = 0
-    return moved
-
-
-def _by(value: tuple[int, int]) -> str:
-    axis, step = value
-    return f"{abs(step)} {'on' if step > 0 else 'back'} along {_axis_name(axis)}"
-
-
 def _along(
     says: str, edit: Callable[[Array, int], Any], undo: bool = False
 ) -> Relation:
@@ -233,7 +221,6 @@ def _along(
 # What may be done once too often or be missing, with each number or along an axis.
 STEPS: dict[str, Callable[[Array], Any]] = {
     "a square": lambda y: y * y,
-    "an exponential": np.exp,
     "ReLU, max(0, x),": lambda y: np.maximum(y, 0),
 }
 STEPS_ALONG: dict[str, Callable[[Array, int], Any]] = {
@@ -272,12 +259,6 @@ ARRANGED = [
         lambda y, _: 1 - y if set(np.unique(y)) <= {0.0, 1.0} else None,
     ),
     _along("{} is the right result in reverse order along {}.", np.flip),
-    Relation(
-        "{} is the right result moved by {}, with zeros where it came from.",
-        _shifted,
-        _of_axes(1, -1),
-        shown=_by,
-    ),
     Relation(
         "{} lacks {} of the right result; the rest is right.",
         _cut,
@@ -350,11 +331,6 @@ def _any_factor(y: Array, z: Array) -> Array:
     return y * ((y * z)[finite].sum() / (y * y)[finite].sum())
 
 
-def _nearly(y: Array, z: Array) -> Array:
-    near = np.isclose(z, y, rtol=1e-3, atol=1e-3 * float(np.abs(y).max()))
-    return z if near.all() else y
-
-
 PLACES = [
     Place("{} is zero everywhere.", lambda y, z: np.zeros(z.shape)),
     Place(
@@ -389,11 +365,6 @@ PLACES = [
     *(
         Place(f"{{}} is right but for {_at_end(end)}.", partial(_border, *end))
         for end in product((-1, -2, -3), ("first", "last"))
-    ),
-    Place(
-        "{} is nearly right, to about three digits: something is computed in half "
-        "precision, approximated, or left out that matters little.",
-        _nearly,
     ),
 ]
 

@@ -108,7 +108,7 @@ def _changes(definition: ast.AST) -> Iterator[tuple[str, Change]]:
             for operator in OPERATORS.get(type(node), ()):
                 for says, other in operator(node):
                     yield says, {node: other}
-        for several in (axes_changed, values_exchanged, parts_exchanged):
+        for several in (axes_changed, values_exchanged):
             yield from several(function, nodes)
 
 
@@ -446,20 +446,6 @@ def values_exchanged(
                 )
 
 
-def parts_exchanged(
-    function: ast.FunctionDef, nodes: Sequence[ast.AST]
-) -> Iterator[tuple[str, Change]]:
-    """One part of a module is used where another one belongs."""
-    uses = [n for n in nodes if isinstance(n, ast.Attribute) and _is_self(n.value)]
-    uses = [node for node in uses if isinstance(node.ctx, ast.Load)]
-    for name in dict.fromkeys(node.attr for node in uses):
-        for node in uses:
-            if node.attr != name:
-                says = f"`{name}` is used in one place where `{node.attr}` belongs"
-                part = ast.Attribute(ast.Name("self", ast.Load()), name, ast.Load())
-                yield says, {node: part}
-
-
 def function_exchanged(node: ast.Attribute) -> Iterator[Told]:
     """Another function of a family is taken, or a transposition is left out."""
     for family in FAMILIES:
@@ -517,14 +503,6 @@ def order_changed(node: ast.Tuple | ast.List) -> Iterator[Told]:
             yield says, type(node)(swapped, ast.Load())
 
 
-def statement_left_out(node: ast.stmt) -> Iterator[Told]:
-    """A statement that changes what is there already is left out."""
-    if isinstance(node, ast.AugAssign) and type(node.op) in LEFT_OUT:
-        yield _without(node.op, node.value), ast.Pass()
-    elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
-        yield f"the step with `{_called(node.value)}` is left out", ast.Pass()
-
-
 def condition_changed(node: ast.If | ast.IfExp) -> Iterator[Told]:
     """The same branch is always taken, or the other one."""
     name = _described(node.test)
@@ -541,14 +519,6 @@ def _with_test(node: ast.If | ast.IfExp, test: ast.expr) -> ast.AST:
     return type(node)(test, node.body, node.orelse)
 
 
-def loop_changed(node: ast.For) -> Iterator[Told]:
-    """The rounds of a loop come in the opposite order."""
-    rounds = ast.Call(ast.Name("list", ast.Load()), [node.iter], [])
-    turned = ast.Subscript(rounds, ast.Slice(step=ast.Constant(-1)), ast.Load())
-    says = "a loop runs in the opposite order"
-    yield says, ast.For(node.target, turned, node.body, node.orelse)
-
-
 OPERATORS: dict[type[ast.AST], Sequence[Operator]] = {
     ast.BinOp: (operand_left_out, operator_exchanged),
     ast.UnaryOp: (sign_left_out,),
@@ -559,12 +529,9 @@ OPERATORS: dict[type[ast.AST], Sequence[Operator]] = {
     ast.Subscript: (index_changed,),
     ast.Tuple: (order_changed,),
     ast.List: (order_changed,),
-    ast.AugAssign: (statement_left_out,),
     ast.Assign: (value_changed,),
-    ast.Expr: (statement_left_out,),
     ast.If: (condition_changed,),
     ast.IfExp: (condition_changed,),
-    ast.For: (loop_changed,),
 }
 
 

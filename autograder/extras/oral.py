@@ -8,9 +8,8 @@ answer that was wrong, the question is why, and the answer what the report says.
 
 from __future__ import annotations
 
-import ast
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,14 +19,14 @@ import nbformat
 from autograder.errors import GraderFault
 from autograder.exercise import load_topic
 from autograder.expected import expect_all
-from autograder.explain.steps import OPERATORS, mark_parameters
+from autograder.explain.lines import LineEdit, line_edits
 from autograder.extras.similar import Graded
 from autograder.files import Unusable, write_atomically
 from autograder.grading.examine import examine
-from autograder.magics import lines_in, parsed
+from autograder.magics import without_magics
 from autograder.marks.reports import ClassReport
 from autograder.notebooks import grade_id, read_notebook
-from autograder.parsing import UNREADABLE
+from autograder.parsing import UNREADABLE, parse
 from autograder.release.course import master_text
 from autograder.reporting.pages import templates
 from autograder.sandbox.bubblewrap import require_bubblewrap
@@ -36,23 +35,8 @@ from autograder.sandbox.limits import Limits
 from autograder.submissions.cells import as_handed_in
 
 ASKED = 3  # questions for each student
-MAX_CODE = 20_000  # characters of an answer that is asked about
+MAX_CODE = 5_000  # characters of an answer that is asked about
 SHOWN = 60  # lines of an answer
-
-
-@dataclass(frozen=True)
-class Edit:
-    """A line of an answer with one change.
-
-    Attributes:
-        line: its number, from one.
-        after: what it says with the change.
-        source: the whole answer with it.
-    """
-
-    line: int
-    after: str
-    source: str
 
 
 @dataclass(frozen=True)
@@ -74,30 +58,19 @@ class Sheet:
     note: str = ""
 
 
-def edits(answer: str, name: str, chance: random.Random) -> Iterator[Edit]:
-    """Edits of one line each of the definition of a name, in any order.
-
-    They are those by which wrong answers are explained, of expressions in one line.
-    """
-    tree = parsed(answer) if len(answer) <= MAX_CODE else None
-    lines = lines_in(answer)
-    found = []
-    for definition in getattr(tree, "body", []):
-        if getattr(definition, "name", None) == name:
-            mark_parameters(definition)
-            for node in ast.walk(definition):
-                if isinstance(node, ast.expr) and node.lineno == node.end_lineno:
-                    for operator in OPERATORS.get(type(node), ()):
-                        found += [(node, new) for _, new in operator(node)]
-    for node, new in chance.sample(found, len(found)):
-        line, text = node.lineno, lines[node.lineno - 1].encode()
-        put = ast.unparse(new)
-        put = f"({put})" if isinstance(new, ast.BinOp | ast.Compare) else put
-        after = text[: node.col_offset].decode() + put
-        after += text[node.end_col_offset :].decode()
-        source = "\n".join([*lines[: line - 1], after, *lines[line:]])
-        if parsed(source) is not None:
-            yield Edit(line, after.strip(), source)
+def edits(answer: str, name: str, chance: random.Random) -> list[LineEdit]:
+    """Edits of one line each of the definition of a name, in any order."""
+    if len(answer) > MAX_CODE:
+        return []
+    source = without_magics(answer)
+    lines = {
+        line
+        for node in parse(source).body
+        if getattr(node, "name", None) == name
+        for line in range(node.lineno - 1, node.end_lineno)
+    }
+    found = [edit for edit in line_edits(source) if edit.line in lines]
+    return chance.sample(found, len(found))
 
 
 def sheets(
@@ -143,7 +116,7 @@ def _sheet(
             questions.append(Question(name, code, ask, said))
             continue
         try:
-            if edit := next(edits(answers[name], name, chance), None):
+            for edit in edits(answers[name], name, chance)[:1]:
                 data = read_notebook(graded.path(student))
                 for cell in data["cells"]:
                     if grade_id(cell) == name:
@@ -155,11 +128,11 @@ def _sheet(
     return Sheet(student, questions, note)
 
 
-def _about(edit: Edit, name: str, code: str, report: dict[str, Any]) -> Question:
+def _about(edit: LineEdit, name: str, code: str, report: dict[str, Any]) -> Question:
     """What would become of an answer with an edit."""
     titles = "; ".join(f"“{case['title']}”" for case in report["cases"])
-    ask = f"If line {edit.line} were `{edit.after}`: what would come out, and which of "
-    ask += f"these cases would still pass? {titles}"
+    ask = f"If line {edit.line + 1} were `{edit.after.strip()}`: what would come out, "
+    ask += f"and which of these cases would still pass? {titles}"
     failed = [c for c in report["cases"] if not c["passed"]]
     answer = "; ".join(f"“{c['title']}” fails: {c['message']}" for c in failed)
     return Question(name, code, ask, f"{answer or 'All pass.'} {report['message']}")

@@ -60,7 +60,7 @@ def in_words(pair: Pair) -> str:
     """How much a pair shares, in one line."""
     names = ", ".join(sorted({cause.exercise for cause in pair.shared}))
     others = min(len(cause.students) for cause in pair.shared) - 2
-    who = f"{others} others" if others else "nobody else"
+    who = ("nobody else", "1 other")[others] if others < 2 else f"{others} others"
     return (
         f"{' and '.join(pair.students)}: wrong in the same way in {names}, the rarest "
         f"with {who} ({pair.evidence:.1f} bits)"

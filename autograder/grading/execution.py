@@ -15,7 +15,7 @@ from functools import cached_property
 from nbclient.exceptions import DeadKernelError
 from nbformat import NotebookNode
 
-from autograder.answers import Answer, decode, in_private
+from autograder.answers import Answer, decode
 from autograder.errors import GraderFault
 from autograder.exercise import Exercise, Topic
 from autograder.expected import Expected, expect
@@ -23,7 +23,6 @@ from autograder.grading.client import SubmissionClient, code_cell
 from autograder.grading.clock import Clock
 from autograder.grading.remarks import Aside, read_aside
 from autograder.judge import Report, judge, refuse
-from autograder.origin import lines_of
 from autograder.reasons import Reason
 from autograder.sandbox.bubblewrap import SandboxUnavailable
 from autograder.sandbox.connection import ForkServers
@@ -31,7 +30,6 @@ from autograder.sandbox.limits import Limits, megabytes
 from autograder.sandbox.manager import SandboxKernelManager
 from autograder.submissions.cells import Cell, HandedIn, Role
 
-MOST_CODE = 500_000  # characters in which the line is looked up that failed
 FEWEST_KERNELS = 4  # and two more for each exercise: one for its cell, one to ask
 ADDED = -1  # stands for all cells that the student added
 
@@ -228,17 +226,7 @@ class Execution:
                 self._note_limit(f"calling {name}", f"{given.raised}: {given.detail}")
         missing = len(self.topic.exercises[name].cases) - len(answers)
         answers += missing * [Answer(unreadable="no answer was received")]
-        return [in_private(given, self._lines) for given in answers], ended
-
-    @cached_property
-    def _lines(self) -> dict[str, set[int]]:
-        """All lines of code that the student wrote, and their numbers in the cells."""
-        room, sources = MOST_CODE, []
-        for cell in self.handed_in.cells:
-            if cell.is_own or cell.role is Role.DEMO:
-                sources.append(cell.source[:room])
-                room -= len(sources[-1])
-        return lines_of(sources)
+        return answers, ended
 
     def _note_limit(self, where: str, error: str) -> None:
         """Name the limit at which the system may have raised an error.

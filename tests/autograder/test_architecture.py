@@ -12,7 +12,8 @@ import pytest
 from tools.rooms import FLOOR, PAGE, ROOT, imported, modules, room_of, with_rooms
 
 MOST_LOADED = 30  # modules of ours that a right answer in a notebook needs
-MOST_WORDS = 1000  # of the page on the architecture, without its picture
+MOST_PASSED = 27  # modules from a command to the gradebook
+MOST_WORDS = 1050  # of the page on the architecture, without its picture
 
 
 def test_every_module_has_its_floor():
@@ -29,7 +30,8 @@ def test_the_page_on_the_architecture_shows_what_is_imported():
 
 def test_the_page_on_the_architecture_is_short():
     text = PAGE.read_text(encoding="utf-8")
-    assert len(re.sub("```.*?```", "", text, flags=re.DOTALL).split()) <= MOST_WORDS
+    words = re.findall(r"\S*\w\S*", re.sub("```.*?```", "", text, flags=re.DOTALL))
+    assert len(words) <= MOST_WORDS
 
 
 def test_check_loads_few_modules():
@@ -45,6 +47,16 @@ def test_the_page_on_the_architecture_names_files_that_exist():
     named = set(re.findall(r"[\w/]+\.py", text))
     there = [f"/{path.relative_to(ROOT)}" for path in ROOT.glob("[a-z]*/**/*.py")]
     assert {n for n in named if not any(p.endswith(f"/{n}") for p in there)} == set()
+
+
+def test_a_right_submission_passes_few_modules():
+    """Those that the steps name, but for clusters and wrong answers."""
+    text = PAGE.read_text(encoding="utf-8")
+    _, steps, _ = re.split(r"^[39]\. ", text, maxsplit=2, flags=re.MULTILINE)
+    named = set(re.findall(r"`(?:\w+/)*(\w+)\.py`", steps))
+    wrong = {"search", "results", "arguments", "steps", "errors"}
+    assert wrong < named
+    assert len(named - wrong - {"cluster"}) <= MOST_PASSED
 
 
 @pytest.mark.parametrize("module", modules("autograder", "toolkit"))

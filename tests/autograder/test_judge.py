@@ -10,7 +10,7 @@ from autograder.answers import Answer, answer, decode
 from autograder.exercise import Exercise, Mistake, Topic
 from autograder.expected import expect, public_seeds
 from autograder.judge import judge, mark
-from autograder.origin import Origin, Variable
+from autograder.origin import Origin
 from autograder.rows import disagreement
 
 double = Exercise("double")
@@ -172,7 +172,7 @@ def test_equal_answers_agree(one, other):
 
 
 N = np.array(3)
-HERE = Origin("a + b", 3, (Variable("a", kind="None"),))
+HERE = Origin("a + b", 3, "`a` is None")
 
 
 @pytest.mark.parametrize(
@@ -199,7 +199,7 @@ HERE = Origin("a + b", 3, (Variable("a", kind="None"),))
         ),
         (
             Answer(raised="ValueError"),
-            Answer(raised="TypeError", origin=HERE, detail="x", private=True),
+            Answer(raised="TypeError", origin=HERE),
             "but TypeError was raised in your line 3, `a + b`. There, `a` is None.",
         ),
         (Answer(raised="ValueError"), A, "expected a ValueError, but nothing"),

@@ -221,8 +221,7 @@ def test_what_counts_later_is_not_judged(rows):
 def test_errors_of_different_lines_are_told_each():
     case = Case("t", 1, lambda f, rng: f())
     given = [
-        Answer(raised="KeyError", origin=Origin(line, 1), private=True)
-        for line in ("a", "b", "a")
+        Answer(raised="KeyError", origin=Origin(line, 1)) for line in ("a", "b", "a")
     ]
     right = [Answer(value=np.ones(1))] * 3
     told = case_reports([case] * 3, right, given, [False] * 3, lambda number: {})

@@ -56,7 +56,7 @@ SLIPS: dict[str, tuple[list[str], list[str]]] = {
             "    def forward(x):\n        return x + self.scale",
             "check(EncoderLayer)",
         ],
-        ["The first parameter of the method forward is x.", "called self"],
+        ["takes 1 positional argument", "the first one of a method is self"],
     ),
     "another name, stub still there": (
         [

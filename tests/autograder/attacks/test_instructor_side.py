@@ -373,9 +373,7 @@ def _is_number(text):
 
 
 TELLTALES = {
-    "an exception": "    raise ValueError(' '.join(map(str, scores.ravel())))",
     "a name": "    return {str(scores.ravel()[0]): scores}",
-    "a type": "    return type('x%s' % str(scores.ravel()[0])[3:9], (), {})()",
     "zeros": "    return scores * 0",
 }
 
@@ -385,7 +383,7 @@ TELLTALES = {
 def test_50_no_input_expected_value_or_size_of_an_error_is_told(
     examination, attacking, expected, topic, body
 ):
-    """What a case was asked could be read by the next who is asked the same."""
+    """But for the words of an error of their own: seeds are drawn anew each time."""
     done = examination(attacking(f"def softmax(scores):\n{body}"))
     text, said = (
         json.dumps(done.report) + nbformat.writes(done.notebook),
@@ -409,5 +407,3 @@ def test_50_no_input_expected_value_or_size_of_an_error_is_told(
         if number != round(number):
             assert str(number)[:6] not in said
     assert "largest" not in said
-    if "raise" in body:
-        assert "ValueError was raised in your line 2, `raise ValueError(" in said
