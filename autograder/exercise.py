@@ -316,6 +316,8 @@ def _import(name: str) -> ModuleType:
     Raises:
         BrokenTopic: a module of the course is missing or fails when it is imported.
     """
+    if name in sys.modules:
+        return sys.modules[name]
     package, _, topic = name.rpartition(".")
     folders = own_topics.search_path(package)
     if (Path(folders[0]) / f"{topic}.py").is_file():

@@ -115,6 +115,11 @@ class SubmissionClient(NotebookClient):
                 raise _as_ours(error) from error
         return self._broken
 
+    async def begin(self, setup: list[str], stubs: str) -> None:
+        """Run what comes before the cells; see ``stepwise``."""
+        code = f"__import__('autograder.stepwise').stepwise.begin({setup!r}, {stubs!r})"
+        await self.run(code_cell(code), -1)
+
     async def define(self, source: str) -> str | None:
         """Run only what a cell defines, and show nothing; see ``run``."""
         code = f"__import__('autograder.stepwise').stepwise.define({source!r})"

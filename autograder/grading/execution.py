@@ -134,9 +134,7 @@ class Execution:
         Raises:
             GraderFault: the kernel was lost through no provable fault of its own.
         """
-        for source in self.handed_in.setup:
-            await client.run(code_cell(source), -1)
-        await client.define(self.handed_in.stubs)
+        await client.begin(self.handed_in.setup, self.handed_in.stubs)
         for number, cell in enumerate(self.handed_in.cells):
             ended = await self._one_cell(client, number, cell)
             if ended is not None:

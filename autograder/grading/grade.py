@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import difflib
+import gc
 from collections.abc import Callable, Collection, Iterable
 from concurrent.futures import Executor
 from pathlib import Path
@@ -158,6 +159,7 @@ def grade_chapters(
         if waiting and executor is None:
             pool = pool or stack.enter_context(Pool())
             executor, ahead, workplace = pool.executor, pool.ahead, pool.workplace
+        gc.freeze()  # what is loaded is not garbage, and need not be looked through
         finished = examined(waiting, executor, ahead, workplace)
         for _ in progress(finished, len(waiting)):
             pass

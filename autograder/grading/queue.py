@@ -9,13 +9,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Iterator
-from concurrent.futures import (
-    FIRST_COMPLETED,
-    CancelledError,
-    Executor,
-    Future,
-    wait,
-)
+from concurrent.futures import CancelledError, Executor, Future, wait
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -27,6 +21,7 @@ from autograder.interrupts import held_back
 from autograder.submissions.submitted import Submission
 
 LONGEST_REASON = 300  # characters
+TOGETHER = 0.5  # seconds of outcomes are written at once: each time takes a while
 
 
 class Entry(NamedTuple):
@@ -94,7 +89,7 @@ def _examined(
                 suspects += [(entry, lost) for entry in work if lost]
                 return
             done = {}
-            for future in wait(running, return_when=FIRST_COMPLETED).done:
+            for future in wait(running, TOGETHER).done:
                 entry, submission = running.pop(future)
                 error = _error_of(future)
                 if error is None:

@@ -46,6 +46,7 @@ MODULES = (
     "numpy.random",  # NumPy itself imports it when it is first used, by each kernel
     "toolkit.figures",
     "torch",
+    "torch.utils._device",  # torch imports it when it is asked for its device
     "tornado.platform.asyncio",
 )
 

@@ -19,6 +19,7 @@ from IPython.core.application import BaseIPythonApplication
 from IPython.core.compilerop import CachingCompiler
 from traitlets import Type, observe
 from traitlets.config import Config
+from zmq.eventloop.zmqstream import ZMQStream
 
 from autograder import respond
 from autograder.respond import CHANNEL
@@ -98,20 +99,6 @@ class Kernel(IPythonKernel):
         if self.close_behind is not None:
             self.close_behind()
 
-    @classmethod
-    def instance(cls, **traits: Any) -> Kernel:
-        """The kernel of this process, with these traits."""
-        if not cls.initialized():
-            return super().instance(**traits)
-        kernel = super().instance()
-        for name, value in traits.items():
-            if value is not None:
-                setattr(kernel, name, value)
-        for publisher in (kernel.shell.displayhook, kernel.shell.display_pub):
-            publisher.session = kernel.session
-            publisher.pub_socket = kernel.iopub_socket
-        return kernel
-
     async def do_execute(self, *arguments: Any, **options: Any) -> dict[str, Any]:
         """Run a cell, then replace the streams that it has closed."""
         try:
@@ -135,20 +122,21 @@ class SubmissionKernelApp(IPKernelApp):
     neither threads nor sockets is made before the fork, by ``prepare``.
     """
 
-    kernel_class = Type(Kernel)
     listening: dict[int, int]  # port number -> file descriptor
 
     def prepare(self) -> None:
         """The first steps of a kernel app, and all that come after its sockets."""
         BaseIPythonApplication.initialize(self, [])
+        self.session.check_pid = False  # it is made before the fork: that is slow
         self.init_pdb()
-        self.kernel = self.kernel_class.instance(
+        self.kernel = Kernel.instance(
             parent=self, log=self.log, profile_dir=self.profile_dir
         )
         self.init_path()
         self.init_shell()
         self.forbid_programs()
         go_on_below_errors(self.kernel.shell)
+        self.log.disabled = True  # nobody reads it
         self.init_gui_pylab()
         self.init_extensions()
         self.init_code()
@@ -171,22 +159,32 @@ class SubmissionKernelApp(IPKernelApp):
     def initialize(self, argv: list[str] | None = None) -> None:
         """The remaining steps, which need sockets or threads."""
         self.init_sockets()
-        self.log_connection_info()
         self.init_io()
         own_streams.update(stdout=sys.stdout, stderr=sys.stderr)
         self.init_signal()
         self.init_kernel()
 
+    def init_sockets(self) -> None:
+        """Make a channel for requests and one for outputs: no more are used."""
+        self.context = zmq.Context()
+        self.shell_socket = self.context.socket(zmq.ROUTER)
+        self._bind_socket(self.shell_socket, self.shell_port)
+        self.init_iopub(self.context)
+
+    def init_kernel(self) -> None:
+        """Connect the kernel. Without threads of its own it reads requests itself."""
+        kernel = self.kernel
+        kernel.session = self.session
+        kernel.shell_stream = ZMQStream(self.shell_socket)
+        kernel.iopub_thread, kernel.iopub_socket = self.iopub_thread, self.iopub_socket
+        for publisher in (kernel.shell.displayhook, kernel.shell.display_pub):
+            publisher.session, publisher.pub_socket = self.session, self.iopub_socket
+        self.displayhook.get_execution_count = lambda: kernel.execution_count
+
     def _try_bind_socket(self, s: zmq.Socket, port: int) -> int:
         s.setsockopt(zmq.USE_FD, self.listening[port])
         s.bind(f"ipc://{self.ip}-{port}")
         return port
-
-    def parse_command_line(self, argv: list[str] | None = None) -> None:
-        """Skip this: there is no command line, and building the parser is slow."""
-
-    def _configure_logging(self) -> None:
-        """Nobody reads the log."""
 
     def init_iopub(self, context: zmq.Context) -> None:
         """Start the thread that sends outputs."""
@@ -209,7 +207,6 @@ def prepare_kernel() -> None:
     """Make as much of a kernel as can be made before the fork."""
     config = Config()
     config.HistoryManager.enabled = False
-    config.IPKernelApp.log_level = 50
     config.IPKernelApp.ipython_dir = "/tmp"
     config.IPKernelApp.auto_create = True
     config.ProfileDir.location = "/tmp/profile"

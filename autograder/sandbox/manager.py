@@ -199,15 +199,15 @@ class SandboxKernelClient(AsyncKernelClient):
     manager: SandboxKernelManager
 
     def start_channels(self, *args: bool, **kwargs: bool) -> None:
-        """Open the channels, without standard input and heartbeat."""
-        super().start_channels(stdin=False, hb=False)
+        """Open the two channels that are used, for requests and for outputs."""
+        super().start_channels(stdin=False, hb=False, control=False)
 
     async def is_alive(self) -> bool:
         """Whether the kernel runs."""
         return await self.manager.is_alive()
 
     async def wait_for_ready(self, timeout: float | None = None) -> None:
-        """Wait until a request was answered and its last message has arrived.
+        """Wait for the welcome that the kernel sends to whoever will get its outputs.
 
         Raises:
             SandboxUnavailable: the sandbox could not make the kernel.
@@ -215,9 +215,10 @@ class SandboxKernelClient(AsyncKernelClient):
         """
         deadline = time.monotonic() + (timeout or START_SECONDS)
         while time.monotonic() < deadline:
-            request = self.kernel_info()
-            if await self._answered(request, time.monotonic() + 0.5):
-                return
+            with contextlib.suppress(Empty):
+                message = await self.get_iopub_msg(timeout=0.5)
+                if message["msg_type"] == "iopub_welcome":
+                    return
             if not await self.is_alive():
                 if reason := (self.manager.ended or {}).get("failed"):
                     raise SandboxUnavailable(
@@ -225,15 +226,3 @@ class SandboxKernelClient(AsyncKernelClient):
                     )
                 raise RuntimeError("the kernel ended before it was ready")
         raise RuntimeError("the kernel did not start in time")
-
-    async def _answered(self, request: str, deadline: float) -> bool:
-        """Whether the kernel told that it is idle again after ``request``."""
-        with contextlib.suppress(Empty):
-            while (left := deadline - time.monotonic()) > 0:
-                message = await self.get_iopub_msg(timeout=left)
-                if (
-                    message["parent_header"].get("msg_id") == request
-                    and message["content"].get("execution_state") == "idle"
-                ):
-                    return True
-        return False

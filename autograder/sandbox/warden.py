@@ -22,7 +22,7 @@ from autograder.sandbox.limits import Limits
 from autograder.sandbox.relay import Relay
 
 ABANDONED = "it was abandoned"  # by the grader
-CHANNELS = ("shell", "stdin", "control", "iopub")
+CHANNELS = ("shell", "iopub")
 DRAIN_SECONDS = 0.3
 CONFINED, STARTED = "confined\n", b"started"
 FULL = 0.5  # of the memory limit: who ends then may have been refused as much
