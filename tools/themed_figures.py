@@ -42,7 +42,7 @@ BRIGHT = ("#CC79A7", "#56B4E9", "#E69F00")
 # with this exponent, a number can still be read in each cell of a heat map.
 SOFTER = 0.92
 
-LARGE, QUALITY = 40_000, 70  # bytes of a photograph; of WebP
+LARGE, QUALITY = 40_000, 50  # bytes of a photograph; of WebP
 ROUNDING = 2  # of 255, by which the colours of a heat map may be off its scale
 
 COLOUR = re.compile(r"#[0-9a-fA-F]{6}\b")

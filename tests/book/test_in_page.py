@@ -246,6 +246,21 @@ def test_a_right_answer_pays_and_leads_to_what_follows(page: Page):
     assert reached.startswith("How do you know that a softmax is right?")
 
 
+def test_a_prediction_is_kept_and_stands_beside_the_right_answer(
+    page: Page, context, address
+):
+    field = region(page, "softmax").get_by_label("Your prediction")
+    field.fill("0.73, 0.27, 0")
+    check(page, "softmax", inspect.getsource(right.softmax))
+    expect(output(page, "softmax")).to_contain_text("You predicted: “0.73, 0.27, 0”.")
+    later = context.new_page()
+    later.goto(address)
+    kept = region(later, "softmax").get_by_label("Your prediction")
+    expect(kept).to_have_value("0.73, 0.27, 0")
+    assert later.get_by_label("Your prediction").count() < 5  # where it is asked for
+    later.close()
+
+
 def test_what_was_solved_stays_solved(page: Page, context, address):
     code = inspect.getsource(right.softmax)
     check(page, "softmax", code)

@@ -166,9 +166,8 @@ def words_of_prose(source: str) -> int:
 
 # What a page may load before anybody scrolls, types or plays, in compressed bytes: they
 # do not depend on the machine. ``python -m benchmarks.pages`` measures times as well.
-# No chapter may have more than 200, and no
-# playground more than 350; one chapter begins with a photograph.
-START, PAGE, PLAYGROUND, PHOTOGRAPH = 82_000, 200_000, 320_000, 40_000
+# No chapter may have more than 200, and no playground more than 350.
+START, PAGE, PLAYGROUND = 82_000, 200_000, 320_000
 # What comes with its model; the third playground loads one when it is used.
 WITH_A_MODEL = ("chapters/playground_dates", "chapters/playground_digits")
 
@@ -177,8 +176,6 @@ def budget(name: str) -> int:
     """The bytes that a page may load."""
     if name == pages_of_the_book()[0]:
         return START
-    if name == "chapters/vit_patches":
-        return PAGE + PHOTOGRAPH
     return PLAYGROUND if name in WITH_A_MODEL else PAGE
 
 

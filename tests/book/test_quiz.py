@@ -123,6 +123,11 @@ def test_the_first_choice_counts_and_the_score_outlives_a_reload(scored: Page):
     assert not again.is_visible()
     choose(scored, "A small one.")
     expect(score).to_have_text("0 of 1 right, 1 question left.")
+    scored.set_viewport_size({"width": 160, "height": 600})
+    option = scored.locator("summary", has_text="A small one.")
+    below = option.locator(".quiz-choice").bounding_box()["y"]
+    below -= option.bounding_box()["y"]
+    assert below < option.bounding_box()["height"] / 2  # beside the first line
     choose(scored, "None, 0.")  # too late, but it says why
     assert scored.get_by_text("Its score is minus infinity.").first.is_visible()
     expect(score).to_have_text("0 of 1 right, 1 question left.")

@@ -87,6 +87,16 @@ def test_the_code_of_a_figure_is_a_button_below_its_caption(wide: Page):
     assert cells.first.locator("> details pre").is_visible()
 
 
+MARKED = """[...document.querySelectorAll(".toc-entry a.nav-link")].filter(
+  (link) => getComputedStyle(link).fontWeight > 400).length"""
+
+
+def test_the_list_of_sections_marks_none_before_the_first(wide: Page):
+    for place, marked in (("scrollHeight", 1), ("offsetTop", 0)):
+        wide.evaluate(f"scrollTo(0, document.documentElement.{place})")
+        wide.wait_for_function(f"{MARKED} === {marked}")
+
+
 @pytest.mark.parametrize("width", [1280, 1200, 390])
 def test_an_aside_stands_beside_the_text_or_below_what_it_belongs_to(
     width: int, tab: Page, site: str

@@ -185,7 +185,7 @@ globalThis.InPage ??= {};
       this.#head(title);
       const shapes = this.region.querySelector(".in-page-shapes");
       const contract = this.#contract();
-      this.cell.before(...[shapes, contract].filter(Boolean));
+      this.cell.before(...[this.#prediction(), shapes, contract].filter(Boolean));
 
       const check = this.button("check", "");
       check.className = "in-page-check";
@@ -221,6 +221,21 @@ globalThis.InPage ??= {};
       title.replaceChildren(
         element("strong", {}, name), element("span", {}, about), this.chip, this.dots,
       );
+    }
+
+    /** A field where the task asks for a prediction, which stays in this browser. */
+    #prediction() {
+      const words = [...this.region.querySelectorAll(".exercise section > p:first-child strong")];
+      if (!words.some(({ textContent }) => textContent.startsWith("Predict"))) {
+        return null;
+      }
+      const key = `attention-from-scratch-predictions/${InPage.chapter}`;
+      const input = ({ target: { value } }) =>
+        Kept.keep(key, { ...Kept.recall(key), [this.name]: value });
+      const value = Kept.recall(key)?.[this.name] ?? "";
+      this.predicted = element("input", { autocomplete: "off", value, input });
+      const label = { class: "in-page-predict noprint" };
+      return element("label", label, "Your prediction", this.predicted);
     }
 
     /** What the stub promises, and what else the task says, folded. */
@@ -353,6 +368,9 @@ globalThis.InPage ??= {};
       const verdict = this.output.querySelector(".attention-verdict");
       const next = InPage.next(this);
       const end = element("p", { class: "in-page-end" });
+      if (this.predicted?.value) {
+        verdict.append(element("p", {}, `You predicted: “${this.predicted.value}”.`));
+      }
       if (next) {
         const below = InPage.below(this);
         const isText = below && below !== next.region;
