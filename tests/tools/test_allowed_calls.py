@@ -64,7 +64,7 @@ A task.
 
 
 def test_each_task_on_a_page_says_the_same(tmp_path: Path):
-    extensions = ["sphinx_exercise", "tools.allowed_calls"]
+    extensions = ["sphinx_exercise", "tools.exercise_card"]
     app = build_pages(tmp_path, {"index.md": PAGE}, extensions, builder="dummy")
     lines = [
         node.astext()

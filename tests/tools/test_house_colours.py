@@ -8,8 +8,7 @@ from pygments import highlight
 from pygments.lexers import PythonLexer
 from sphinx.errors import ConfigError
 
-from tools.house_colours import colouring, roles_of
-from tools.light_code import FewerElements
+from tools.house_colours import FewerElements, colouring, roles_of
 
 ALL = "q k v Q K V query key value queries keys values"
 

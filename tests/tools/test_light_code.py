@@ -9,7 +9,7 @@ from pygments.lexers import PythonLexer
 from pygments.styles import get_style_by_name
 from pygments.token import Name, Punctuation
 
-from tools.light_code import PLAIN, FewerElements
+from tools.house_colours import PLAIN, FewerElements
 
 CODE = 'import numpy as np\n\n\ndef double(x):\n    return np.add(x, [2 * x["k"]])\n'
 TAG = re.compile(r'<span class="(\w+)">([^<]*)</span>')

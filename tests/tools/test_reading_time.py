@@ -49,7 +49,7 @@ def html(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "short.md": "# Short\n\nFew words.\n",
         "words.md": "# Glossary\n\nWords.\n",
     }
-    build_pages(folder, pages, ["tools.reading_time"])
+    build_pages(folder, pages, ["tools.chapter_pages"])
     return folder / "html"
 
 

@@ -33,7 +33,7 @@ def build(folder: Path, url: str) -> Path:
     build_pages(
         folder,
         {f"{name}.md": text for name, text in PAGES.items()},
-        ["tools.report_problem"],
+        ["tools.chapter_pages"],
         html_theme="sphinx_book_theme",
         html_theme_options={"repository_url": url},
         smartquotes=False,
