@@ -32,6 +32,7 @@ TEMPLATES = Path(__file__).with_name("templates")
 MOVED = {"chapters/pretrained": "chapters/chat_model"}  # old address: new one
 LONGEST = 160  # characters; more of a description is not shown
 VIEWPORT = re.compile(r'\s*<meta\b[^>]*\bname="viewport"[^>]*>')
+NO_INDEX = '<meta name="robots" content="noindex">'  # pages that no search shows
 TITLE = re.compile(r"<title>(.*?)</title>", re.DOTALL)
 
 
@@ -87,7 +88,7 @@ def describe(app: Sphinx, pages: list[Page]) -> None:
     They begin with the viewport, which the theme, docutils and Jupyter Book set.
     """
     for page in pages:
-        if page.body:
+        if NO_INDEX not in page.before:
             start, *parts = VIEWPORT.split(page.before)
             tags = "\n    ".join(_tags(app, page))
             page.before = f"{start}\n    {tags}{''.join(parts)}"
