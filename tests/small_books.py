@@ -18,8 +18,6 @@ COSTLY = {
     "tools.interactive_charts",
     "tools.live_pictures",
     "tools.playground",
-    "tools.playground_example",
-    "tools.recorded_scene",
     "tools.run_in_page",
 }
 

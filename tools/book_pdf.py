@@ -29,7 +29,7 @@ from pypdf import PdfReader
 from toolkit import book
 from tools.chromium import NoChromium, chromium, headless_chromium
 from tools.formulas import typeset
-from tools.preview_picture import ALT, SUBTITLE, scene_as_svg
+from tools.pages.preview_picture import ALT, SUBTITLE, scene_as_svg
 
 BAD_INPUT = 2
 # What only works on a screen.

@@ -39,12 +39,18 @@ from sphinx.environment import BuildEnvironment
 
 from autograder.processors import processors
 from tools import warm_kernels
-from tools.rerun_when_code_changes import Hashes, files_read, hashes_of, unchanged
+from tools.rerun_when_code_changes import (
+    Hashes,
+    files_read,
+    hashes_of,
+    outdated_chapters,
+    unchanged,
+)
 
 ONE_THREAD = dict.fromkeys(
     ("MKL_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1"
 )
-# The page colours them: see tools/themed_figures.py. Notebooks of students keep to PNG.
+# tools/pages/themed_figures.py colours them. Notebooks of students keep to PNG.
 NOTE_FILES = (
     "--IPKernelApp.exec_lines=import tools.files_read as f; f.note({!r}); del f"
 )
@@ -55,6 +61,7 @@ COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 def setup(app: Sphinx) -> dict[str, bool]:
     """Register with Sphinx."""
     app.add_config_value("execute_first", [], rebuild="", types=[list])
+    app.connect("env-get-outdated", outdated_chapters)
     app.connect("env-before-read-docs", execute_before_reading, priority=600)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
 

@@ -5,6 +5,9 @@ output of the chapter, from the cache or fresh, and is written, with smaller num
 into a script beside the other static files. Pages with a playground load the scripts
 that compute, and these load the model when a reader scrolls near it, or comes to it.
 Other pages load nothing.
+
+What a playground would show where it cannot run, ``playground_example.py`` draws; the
+first scene of the page for writing is computed by ``recorded_scene.py``.
 """
 
 from __future__ import annotations
@@ -23,8 +26,11 @@ from sphinx.util import logging
 from toolkit.playground import MIME, script
 from toolkit.quantised_weights import quantised
 from tools.mime_renderer import MimeRenderer
+from tools.playground_example import picture_of
+from tools.recorded_scene import recording
 
 FOLDER = "playground"  # in the static files
+EXAMPLE = '<div data-playground-example="{}"></div>'
 COMPUTING = {
     "dates": (
         *("weights", "tensor", "attention", "transformer", "doubts", "view"),
@@ -51,6 +57,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.connect("doctree-read", note_scripts)
     app.connect("write-started", write_models)
     app.connect("html-page-context", load_on_pages_with_a_playground)
+    app.connect("html-page-context", draw_examples)
     return {"parallel_read_safe": False, "parallel_write_safe": True}
 
 
@@ -126,9 +133,29 @@ def load_on_pages_with_a_playground(
     app.add_css_file(f"{FOLDER}/playground.css")
     for script_name in (*COMPUTING[name], f"{name}_page"):
         app.add_js_file(f"{FOLDER}/{script_name}.js", loading_method="defer")
+    file = f"_static/{FOLDER}/{name}.weights.js"
+    weights = html.escape(_address(app, context, file))
     mark = f'data-playground="{name}"'
-    weights = html.escape(_address(app, context, f"_static/{FOLDER}/{name}.weights.js"))
-    context["body"] = context["body"].replace(mark, f'{mark} data-weights="{weights}"')
+    body = context["body"].replace(mark, f'{mark} data-weights="{weights}"')
+    context["body"] = body + recording(body, _scripts(app), Path(app.outdir, file))
+
+
+def draw_examples(
+    app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: Any
+) -> None:
+    """Put the picture of each model that was given away into its place on a page."""
+    for given in models(app.env).values():
+        for name, file in given.items():
+            place = EXAMPLE.format(name)
+            if place in context.get("body", ""):
+                picture = picture_of(file["facts"]["example"])
+                context["body"] = context["body"].replace(place, picture)
+
+
+def _scripts(app: Sphinx) -> Path:
+    """The folder of the playground's scripts, among the sources."""
+    folders = (Path(app.srcdir, each, FOLDER) for each in app.config.html_static_path)
+    return next(filter(Path.is_dir, folders), Path())
 
 
 def _address(app: Sphinx, context: dict[str, Any], path: str) -> str:

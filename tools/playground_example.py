@@ -1,4 +1,4 @@
-"""Sphinx extension: what a playground would show, where it cannot run.
+"""What a playground would show, where it cannot run.
 
 Besides its model, a chapter can export what PyTorch's model did with one text, as the
 fact ``example``. The place of its picture, which is for paper and for browsers without
@@ -16,29 +16,6 @@ from __future__ import annotations
 
 import html
 from typing import Any
-
-from sphinx.application import Sphinx
-
-from tools.playground import models
-
-
-def setup(app: Sphinx) -> dict[str, bool]:
-    """Register with Sphinx, after the extension that collects the models."""
-    app.setup_extension("tools.playground")
-    app.connect("html-page-context", fill_in)
-    return {"parallel_read_safe": True, "parallel_write_safe": True}
-
-
-def fill_in(
-    app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: Any
-) -> None:
-    """Put the picture of each model that was given away into its place on the page."""
-    for given in models(app.env).values():
-        for name, file in given.items():
-            place = f'<div data-playground-example="{name}"></div>'
-            if place in context.get("body", ""):
-                picture = picture_of(file["facts"]["example"])
-                context["body"] = context["body"].replace(place, picture)
 
 
 def picture_of(example: dict[str, Any]) -> str:

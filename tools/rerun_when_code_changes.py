@@ -1,4 +1,4 @@
-"""Sphinx extension: execute a chapter again when a file that it read has changed.
+"""A chapter is executed again when a file that it read has changed.
 
 jupyter-cache keeps the outputs of a notebook as long as the notebook's own cells stay
 the same. A chapter also shows what ``solutions``, ``toolkit`` and ``autograder`` do,
@@ -17,12 +17,6 @@ from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 
 Hashes = dict[str, str]  # by the path below the source folder
-
-
-def setup(app: Sphinx) -> dict[str, bool]:
-    """Register with Sphinx."""
-    app.connect("env-get-outdated", outdated_chapters)
-    return {"parallel_read_safe": True, "parallel_write_safe": True}
 
 
 def files_read(env: BuildEnvironment) -> dict[str, Hashes]:

@@ -74,7 +74,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
     """Register with Sphinx, after those that write notebooks and hide solutions."""
     app.setup_extension("tools.exercise_notebooks")
     app.setup_extension("tools.kept_work")
-    app.setup_extension("sphinx_exercise")  # has the option hide_solutions
+    app.setup_extension("tools.exercise_card")
     app.add_node(Region, html=(_open_region, _close_region), latex=(_nothing, _nothing))
     app.add_config_value("in_page_runs", False, "env", bool)
     app.connect("config-inited", find_runtime)

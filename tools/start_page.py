@@ -26,10 +26,11 @@ from autograder.judge import judge
 from autograder.show import as_html
 from toolkit import book
 from tools.attention_scene import scene_html
+from tools.chapter_pages import exercise_minutes, in_hours
 from tools.exercise_notebooks import chapter_of
 from tools.marked_pages import load_where
 from tools.page_course import solved_in_page
-from tools.reading_time import exercise_minutes, in_hours
+from tools.pages.head import opening
 
 MARK = 'class="attention-scene"'
 # A change in any of these may change the page.
@@ -44,8 +45,8 @@ class Map(nodes.General, nodes.Element):
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
-    """Register with Sphinx, after the extension that describes pages."""
-    app.setup_extension("tools.page_head")
+    """Register with Sphinx."""
+    app.setup_extension("tools.kept_work")
     app.add_node(Map)
     app.add_directive("attention-scene", AttentionScene)
     app.add_directive("judged-mistake", JudgedMistake)
@@ -192,7 +193,7 @@ def _link(app: Sphinx, docname: str, page: str) -> str:
 def _card(app: Sphinx, docname: str, page: str) -> str:
     """A chapter: its number and title, what it is about, and what readers build."""
     topic = chapter_of(page)
-    about, builds = app.env.metadata[page].get("opening", ""), ""
+    about, builds = opening(app.env.get_doctree(page)), ""
     if topic:
         about = _about(topic)
         names = list(load_topic(topic).exercises)

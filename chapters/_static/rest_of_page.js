@@ -1,5 +1,5 @@
 /* Lays out what was left out while the page arrived, a little at a time, so that the page
-   can answer in between: see tools/long_pages.py. What is near the window is laid out by
+   can answer in between: see the template layout.html. What is near the window is laid out by
    the browser itself. */
 "use strict";
 

@@ -1,5 +1,5 @@
 /* Which sections, exercises and terms answer a question, best first, with the index that
-   tools/search_sections.py wrote and the stems of Sphinx's language_data.js. */
+   tools/pages/search.py wrote and the stems of Sphinx's language_data.js. */
 "use strict";
 
 globalThis.BookSearch ??= {};

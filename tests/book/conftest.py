@@ -49,7 +49,7 @@ def readers_browser(needs_chromium: None) -> Iterator[Browser]:
 
 @pytest.fixture(scope="module")
 def browser(readers_browser: Browser) -> Iterator[Browser]:
-    """The same, but pages are laid out at once: see ``tools/long_pages.py``."""
+    """The same, but pages are laid out at once: see ``layout.html``."""
     new_context = readers_browser.new_context
 
     def laying_out_at_once(**options: Any) -> BrowserContext:

@@ -9,7 +9,7 @@ from bs4 import BeautifulSoup, SoupStrainer
 from playwright.sync_api import Browser, expect
 
 from tests.small_books import SmallBook
-from tools.page_head import LONGEST, pages_address, shortened
+from tools.pages.head import LONGEST, pages_address, shortened
 
 ADDRESS = "https://owner.github.io/course/"
 FORMULA = (

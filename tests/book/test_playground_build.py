@@ -9,7 +9,6 @@ import pytest
 
 from tests.small_books import COSTLY, NOTEBOOK, SmallBook, code_cell
 
-PLAYGROUND = {"tools.playground", "tools.playground_example", "tools.recorded_scene"}
 CODE = """from torch import nn
 from toolkit import playground
 
@@ -27,7 +26,7 @@ PAGE = """# A page
 @pytest.fixture
 def book(artefact: None, tmp_path: Path) -> SmallBook:
     """A chapter that may give a model away, and a page that runs it."""
-    book = SmallBook(tmp_path, COSTLY - PLAYGROUND)
+    book = SmallBook(tmp_path, COSTLY - {"tools.playground"})
     book.write("chapters/page.md", PAGE)
     contents = "root: chapters/chapter, chapters: [{file: chapters/page}]"
     book.write("_toc.yml", f"{{format: jb-book, {contents}}}")

@@ -66,7 +66,7 @@ def build(folder: Path, page: str) -> str:
             ["tools.predict"],
             complaints=complaints,
             html_static_path=[static],
-            html_js_files=["elements.js"],  # as tools/light_scripts.py does
+            html_js_files=["elements.js"],  # as _config.yml has it
         )
         return complaints.getvalue()
 

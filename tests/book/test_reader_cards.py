@@ -43,7 +43,8 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     build_pages(
         folder,
         BOOK,
-        ["sphinxcontrib.bibtex", "tools.light_scripts", "tools.reader_cards"],
+        ["sphinxcontrib.bibtex", "tools.reader_cards"],
+        html_js_files=["loader.js", "elements.js"],
         bibtex_bibfiles=["book.bib"],
         html_static_path=[str(Path("chapters/_static").resolve())],
         html_css_files=["house.css"],

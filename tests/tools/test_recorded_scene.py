@@ -1,8 +1,6 @@
 """Where the first scene of the page for writing cannot be computed, it says so."""
 
-from types import SimpleNamespace
-
-from tools import recorded_scene
+from tools.recorded_scene import recording
 
 BOARD = (
     '<div data-playground="write"><textarea id="write-text" rows="4">'
@@ -14,14 +12,9 @@ def test_without_node_a_line_says_that_the_model_is_loaded_at_once(
     monkeypatch, tmp_path, capsys
 ):
     monkeypatch.setenv("PLAYWRIGHT_NODEJS_PATH", str(tmp_path / "no-node"))
-    for folder in ("static/playground", "_static/playground"):
-        (tmp_path / folder).mkdir(parents=True)
-    (tmp_path / "_static/playground/write.weights.js").touch()
-    config = SimpleNamespace(html_static_path=["static"])
-    app = SimpleNamespace(outdir=tmp_path, srcdir=tmp_path, config=config)
-    context = {"body": BOARD}
-    recorded_scene.record(app, "page", "page.html", context, None)
-    assert context["body"] == BOARD
+    weights = tmp_path / "write.weights.js"
+    weights.touch()
+    assert recording(BOARD, tmp_path, weights) == ""
     said = capsys.readouterr().err
     assert said.count("\n") == 1
     assert "loads its model at once" in said

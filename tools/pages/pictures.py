@@ -1,4 +1,4 @@
-"""Sphinx extension: pictures that load lazily, in space reserved for them.
+"""Pictures that load lazily, in space reserved for them.
 
 Each picture of a page says how large it is, so nothing moves when it arrives. Figures
 of cells are drawings, one for light pages and one for dark (``themed_figures.py``), of
@@ -9,17 +9,18 @@ takes a third of the bytes.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path, PurePosixPath
-from typing import Any
 from urllib.parse import unquote
 from xml.etree import ElementTree
 
 from PIL import Image
 from sphinx.application import Sphinx
 
-from tools.themed_figures import is_figure, themed
+from tools.pages.page import Page
+from tools.pages.themed_figures import is_figure, themed
 
+FOLDER = "_images"
 TAG = re.compile(r"<img\b[^>]*>")
 SOURCE = re.compile(r'\bsrc="([^"]+)"')
 SIZED = re.compile(r"\b(?:width|height)\s*[=:]")
@@ -32,62 +33,29 @@ NUMBER = re.compile(r"\d+(?:\.\d+)?")
 UNITS = {"": 1.0, "px": 1.0, "pt": 4 / 3, "in": 96.0, "cm": 96 / 2.54, "mm": 9.6 / 2.54}
 
 
-def setup(app: Sphinx) -> dict[str, bool]:
-    """Register with Sphinx, after what changes the body of a page."""
-    app.connect("html-page-context", mark_pictures, priority=800)
-    app.connect("html-collect-pages", leave_out_originals)
-    return {"parallel_read_safe": True, "parallel_write_safe": True}
+def make_lazy(app: Sphinx, pages: list[Page]) -> None:
+    """Let the pictures of pages wait."""
+    for page in pages:
+        place = Path(app.outdir, page.name).parent
+        page.body = with_lazy_pictures(page.body, place)
 
 
-def mark_pictures(
-    app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: Any
-) -> None:
-    """Let the pictures of a page wait."""
-    if "body" not in context:
-        return
-    images = app.builder.images
-    files = {name: Path(app.srcdir) / file for file, name in images.items()}
-    folder = Path(app.outdir) / "_images"
-    context["body"] = with_lazy_pictures(context["body"], files, folder)
-
-
-def leave_out_originals(app: Sphinx) -> Iterable[tuple[str, dict[str, Any], str]]:
-    """Copy no picture that pages show in another format; this adds no page.
-
-    Pages may have been written in other processes, so what says so is the file.
-    """
-    images, folder = app.builder.images, Path(app.outdir) / "_images"
-    for file, name in list(images.items()):
-        shown = shown_instead(name, folder)
-        if shown and all(path.exists() for path in shown):
-            del images[file]
-    return ()
-
-
-def shown_instead(name: str, folder: Path) -> list[Path]:
+def shown_instead(file: Path) -> list[Path]:
     """The files that pages show in place of a picture, if it is one of a cell.
 
     Pictures of other formats are shown as they are: there are no such files.
-
-    Args:
-        name: of the picture.
-        folder: that of all pictures of the book.
     """
-    path = PurePosixPath(name)
-    endings = INSTEAD.get(path.suffix, ())
-    return [folder / f"{path.stem}{ending}" for ending in endings]
+    endings = INSTEAD.get(file.suffix, ())
+    return [file.with_name(f"{file.stem}{ending}") for ending in endings]
 
 
-def with_lazy_pictures(body: str, files: dict[str, Path], folder: Path) -> str:
+def with_lazy_pictures(body: str, place: Path) -> str:
     """HTML whose pictures have their size, wait until they are near, and are small.
 
     Args:
         body: HTML.
-        files: the pictures of the book by the last part of their address.
-        folder: where pictures of another format are written.
-
-    Returns:
-        The new HTML.
+        place: the folder in which it will be. What it shows is there already, and
+            Sphinx's own pictures give way to those that are shown in their place.
     """
 
     def mark(found: re.Match) -> str:
@@ -97,10 +65,10 @@ def with_lazy_pictures(body: str, files: dict[str, Path], folder: Path) -> str:
             return tag
         more = ' loading="lazy" decoding="async"'
         address = PurePosixPath(unquote(source[1]))
-        file = files.get(address.name)
-        if file is None:
+        if address.parent.name != FOLDER:
             return tag.replace("<img", f"<img{more}", 1)
-        shown = shown_instead(address.name, folder)
+        file = place / address
+        shown = shown_instead(file)
         drawn = draw(file, shown)
         if not SIZED.search(tag):
             width, height = size(shown[0] if drawn else file)
@@ -127,25 +95,28 @@ def _with_class(tag: str, name: str) -> str:
 
 
 def draw(file: Path, targets: Sequence[Path]) -> bool:
-    """Write what pages show in place of a picture, unless that was done before.
+    """Write what pages show in place of a picture, which is then removed.
+
+    Sphinx copies a picture, with its time, whenever it writes a page that has it. Where
+    it has gone, an earlier build has drawn what is shown.
 
     Returns:
         Whether there are such files; there are none for drawings that are no figures.
     """
-    if not targets:
-        return False
+    if not targets or not file.exists():
+        return bool(targets)
     time = file.stat().st_mtime
     if all(path.exists() and path.stat().st_mtime >= time for path in targets):
-        return True
-    targets[0].parent.mkdir(parents=True, exist_ok=True)
-    if file.suffix == ".png":
+        pass
+    elif file.suffix == ".png":
         webp(file, targets[0])
-        return True
-    svg = file.read_text(encoding="utf-8")
-    if not is_figure(svg):
-        return False
-    for path, dark in zip(targets, (False, True), strict=True):
-        path.write_text(themed(svg, dark), encoding="utf-8")
+    else:
+        svg = file.read_text(encoding="utf-8")
+        if not is_figure(svg):
+            return False
+        for path, dark in zip(targets, (False, True), strict=True):
+            path.write_text(themed(svg, dark), encoding="utf-8")
+    file.unlink()
     return True
 
 

@@ -1,4 +1,4 @@
-"""Sphinx extension: formulas that are set when the book is built.
+"""Formulas that are set when the book is built.
 
 MathJax does it, in the Node.js that Playwright comes with, so pages need neither
 MathJax nor JavaScript: they load a style sheet, and of MathJax's fonts the characters
@@ -17,25 +17,28 @@ import re
 import sys
 from collections import defaultdict
 from pathlib import Path
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NamedTuple
 
-from docutils import nodes
 from sphinx.application import Sphinx
-from sphinx.builders import Builder
 from sphinx.config import Config
 from sphinx.errors import ExtensionError
-from sphinx.locale import _
+from sphinx.ext.mathjax import html_visit_displaymath, html_visit_math
 from sphinx.util import logging
-from sphinx.util.math import get_node_equation_number
 
-from tools.marked_pages import load_where
 from tools.node import NodeFailed, node_program, run_script
-from tools.subset_font import subset_font
+from tools.pages.page import Page, add_sheet
+from tools.pages.subset_font import subset_font
 
 NAME = "built"  # for html_math_renderer
 STYLES, FONTS = "formulas.css", "formulas"  # in the static files
 PACKAGE = "sphinx-mathjax-offline"  # the files of MathJax, and what ships them
-MARK = "<mjx-container"
+# What opens a formula, with the number that it may have; its TeX; and what closes it.
+WRITTEN = re.compile(
+    r'(<(span|div) class="math notranslate nohighlight[^>]*>'
+    r'(?:\s*<span class="eqno">.*?</span>)?)([^<]*)(</\2>)',
+    re.DOTALL,
+)
+DELIMITED = re.compile(r"\\[(\[](.*)\\[)\]]", re.DOTALL)
 # As high as the text around them in the fonts that systems read with, whose x is about
 # 0.52 em high; that of MathJax's fonts is 0.442 em high.
 SIZE = 'mjx-container[jax="CHTML"] { font-size: 118%; }\n'
@@ -65,14 +68,11 @@ class MathJaxFailed(ExtensionError):
     """The files of MathJax are not there."""
 
 
-def setup(app: Sphinx) -> dict[str, bool]:
-    """Register with Sphinx as a way to show formulas."""
-    formulas = Formulas()
-    app.add_html_math_renderer(NAME, (formulas.inline, None), (formulas.display, None))
+def connect(app: Sphinx) -> None:
+    """Register what writes formulas as TeX, and brings MathJax where it is needed."""
+    writers = ((html_visit_math, None), (html_visit_displaymath, None))
+    app.add_html_math_renderer(NAME, *writers)
     app.connect("config-inited", choose)
-    app.connect("write-started", formulas.set_all)
-    load_where(app, MARK, STYLES)
-    return {"parallel_read_safe": True, "parallel_write_safe": True}
 
 
 def choose(app: Sphinx, config: Config) -> None:
@@ -87,71 +87,41 @@ def choose(app: Sphinx, config: Config) -> None:
         config.html_math_renderer = NAME
 
 
-class Formulas:
-    """All formulas of a book as HTML."""
-
-    def __init__(self) -> None:
-        self.html: dict[Formula, str] = {}
-
-    def set_all(self, app: Sphinx, builder: Builder) -> None:
-        """Set the formulas of all pages, and write their styles and fonts."""
-        if getattr(builder, "math_renderer_name", None) != NAME:
-            return
-        found: dict[Formula, nodes.Element] = {}
-        for docname in sorted(app.env.found_docs):
-            doctree = app.env.get_doctree(docname)
-            for node in doctree.findall(lambda node: isinstance(node, KINDS)):
-                found.setdefault(formula_of(node), node)
-        macros = (app.config.mathjax3_config or {}).get("tex", {}).get("macros", {})
-        answer = typeset(list(found), macros) if found else {"formulas": [], "css": ""}
-        for formula, result in zip(found, answer["formulas"], strict=True):
-            if isinstance(result, dict):
-                logger.warning(
-                    "the formula %r cannot be set: %s", formula.tex, result["error"],
-                    location=found[formula], type="formulas",
-                )  # fmt: skip
-                result = f"<code>{html.escape(formula.tex)}</code>"
-            self.html[formula] = result
-        write_styles(answer["css"], Path(app.outdir) / "_static")
-
-    def inline(self, writer: Any, node: nodes.math) -> NoReturn:
-        """Write a formula within a line."""
-        tag = writer.starttag(node, "span", "", CLASS="math notranslate nohighlight")
-        writer.body.append(f"{tag}{self.html[formula_of(node)]}</span>")
-        raise nodes.SkipNode
-
-    def display(self, writer: Any, node: nodes.math_block) -> NoReturn:
-        """Write a formula that stands alone, with its number if it has one."""
-        tag = writer.starttag(node, "div", CLASS="math notranslate nohighlight")
-        writer.body.append(tag)
-        if node["number"] and not node["nowrap"]:
-            number = get_node_equation_number(writer, node)
-            writer.body.append(f'<span class="eqno">({number})')
-            writer.add_permalink_ref(node, _("Link to this equation"))
-            writer.body.append("</span>")
-        writer.body.append(f"{self.html[formula_of(node)]}</div>\n")
-        raise nodes.SkipNode
+def set_formulas(app: Sphinx, pages: list[Page]) -> None:
+    """Set the formulas of all pages, and write their styles and fonts."""
+    if app.config.html_math_renderer != NAME:
+        return
+    found = {
+        formula_in(match): page.name
+        for page in reversed(pages)
+        for match in WRITTEN.finditer(page.body)
+    }
+    macros = (app.config.mathjax3_config or {}).get("tex", {}).get("macros", {})
+    answer = typeset(list(found), macros) if found else {"formulas": [], "css": ""}
+    ready = {}
+    for (formula, page), result in zip(found.items(), answer["formulas"], strict=True):
+        if isinstance(result, dict):
+            logger.warning(
+                "the formula %r cannot be set: %s", formula.tex, result["error"],
+                location=page, type="formulas",
+            )  # fmt: skip
+            result = f"<code>{html.escape(formula.tex)}</code>"
+        ready[formula] = result
+    folder = Path(app.outdir) / "_static"
+    write_styles(answer["css"], folder)
+    for page in pages:
+        page.body, count = WRITTEN.subn(
+            lambda match: f"{match[1]}{ready[formula_in(match)]}{match[4]}", page.body
+        )
+        if count:
+            add_sheet(page, STYLES, folder)
 
 
-KINDS = (nodes.math, nodes.math_block)
-
-
-def formula_of(node: nodes.math | nodes.math_block) -> Formula:
-    """The TeX of a formula, as Sphinx's own renderer hands it to MathJax."""
-    text = node.astext()
-    if isinstance(node, nodes.math):
-        return Formula(text, display=False)
-    if node["nowrap"]:
-        return Formula(text, display=True)
-    parts = [part for part in text.split("\n\n") if part.strip()]
-    lines = [
-        rf"\begin{{split}}{part}\end{{split}}" if r"\\" in part else part
-        for part in parts
-    ]
-    tex = r"\\".join(lines)
-    if len(parts) > 1:
-        tex = rf"\begin{{align}}\begin{{aligned}}{tex}\end{{aligned}}\end{{align}}"
-    return Formula(tex, display=True)
+def formula_in(match: re.Match) -> Formula:
+    """The TeX of a formula, as Sphinx writes it into a page."""
+    tex = html.unescape(match[3]).strip()
+    delimited = DELIMITED.fullmatch(tex)
+    return Formula(delimited[1].strip() if delimited else tex, match[2] == "div")
 
 
 def typeset(formulas: list[Formula], macros: dict[str, Any]) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Sphinx extension: a search that answers with sections, exercises and terms.
+"""A search that answers with sections, exercises and terms.
 
 Sphinx's own index knows pages, counts code as if it were prose, and wants every word of
 a question. The index that is written here knows sections, the exercises in them and the
@@ -11,7 +11,7 @@ searches and for the dialog that searches as one types.
 A term is explained where the book, read in its order, links it to the glossary for the
 first time: that section is found by the term as well. Pages for teachers come last.
 
-Nothing reads Sphinx's own index, so the builder that is registered here writes none.
+Nothing reads Sphinx's own index, so the builder of pages writes none.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ from typing import Any, NamedTuple
 from docutils import nodes
 from sphinx import addnodes
 from sphinx.application import Sphinx
-from sphinx.builders.html import StandaloneHTMLBuilder
 from sphinx.environment import BuildEnvironment
 from sphinx.search.en import SearchEnglish
 from sphinx_exercise.nodes import exercise_subtitle, is_exercise_node
 
 from toolkit import book
+from tools.pages.page import Page
 
 # In the static files. The dialog loads the first two by itself, when it is opened.
-INDEX, RANKING = "search_sections.js", "search_ranking.js"
-PAGE, DIALOG = "search_page.js", "search_dialog.js"
+INDEX, DIALOG = "search_sections.js", "search_dialog.js"
+ON_PAGE = ("search_excerpts.js", INDEX, "search_ranking.js", "search_page.js")
 # Abbreviations of the field, and the terms that the book spells out; and of what a
 # reader sees, the cause that a section is named after.
 SHORT = {
@@ -83,45 +83,26 @@ class Place(NamedTuple):
     words: list[str]
 
 
-def setup(app: Sphinx) -> dict[str, bool]:
-    """Register with Sphinx."""
-    app.add_builder(BuilderWithoutAnIndex, override=True)
+def connect(app: Sphinx) -> None:
+    """Register what Sphinx has to do meanwhile."""
     app.connect("html-page-context", load_scripts)
-    app.connect("build-finished", write_index)
-    return {"parallel_read_safe": True, "parallel_write_safe": True}
-
-
-class BuilderWithoutAnIndex(StandaloneHTMLBuilder):
-    """Sphinx's builder of pages, without the index that its own search would load."""
-
-    def load_indexer(self, docnames: Iterable[str]) -> None:
-        """Read nothing, because nothing was written."""
-
-    def index_page(self, pagename: str, doctree: nodes.document, title: str) -> None:
-        """Count no words: ``write_index`` does."""
-
-    def dump_search_index(self) -> None:
-        """Leave out the index, and remove that of an earlier build."""
-        Path(self.outdir, self.searchindex_filename).unlink(missing_ok=True)
 
 
 def load_scripts(
     app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: Any
 ) -> None:
     """Ask for the index on the page that searches alone, elsewhere for the dialog."""
-    for file in (INDEX, RANKING, PAGE) if pagename == "search" else (DIALOG,):
+    for file in ON_PAGE if pagename == "search" else (DIALOG,):
         app.add_js_file(file, loading_method="defer")
 
 
-def write_index(app: Sphinx, exception: Exception | None) -> None:
+def write_index(app: Sphinx, pages: list[Page]) -> None:
     """Write the index of all pages."""
-    if exception or app.builder.format != "html":
-        return
     listed = book.parts(Path(app.srcdir, "_toc.yml"))
-    pages = [page for part in listed for page in part.pages]
-    pages += sorted(app.env.found_docs - set(pages))  # in the order of reading
-    last = [page for part in listed if part.caption == TEACHERS for page in part.pages]
-    found = places(app.env, [page for page in pages if page in app.env.found_docs])
+    names = [name for part in listed for name in part.pages]
+    names += sorted(app.env.found_docs - set(names))  # in the order of reading
+    last = [name for part in listed if part.caption == TEACHERS for name in part.pages]
+    found = places(app.env, [name for name in names if name in app.env.found_docs])
     index = json.dumps(index_of(list(found), last), separators=(",", ":"))
     file = Path(app.outdir) / "_static" / INDEX
     file.write_text(f"globalThis.searchSections = {index};\n", encoding="utf-8")

@@ -1,7 +1,7 @@
 """Icons in a font of a few kilobytes.
 
 The theme's fonts for icons have thousands of them, in 300 KB; pages draw about twenty.
-So the style sheet of all pages (``light_styles.py``) says which characters come from a
+So the style sheet of all pages (``styles.py``) says which characters come from a
 small font, which stands in it. The theme's fonts are still named by the theme's rules,
 so an icon that was overlooked here is only slower: a browser then asks for them.
 """
@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from fontTools.ttLib import TTFont
 
-from tools.subset_font import subset_font
+from tools.pages.subset_font import subset_font
 
 THEME = "styles/pydata-sphinx-theme.css"  # which names the fonts
 FACE = re.compile(r"@font-face\s*\{([^}]*)\}")

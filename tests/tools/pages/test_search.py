@@ -5,7 +5,7 @@ from types import SimpleNamespace
 from docutils import nodes
 from docutils.core import publish_doctree
 
-from tools.search_sections import Place, index_of, place, places, stems
+from tools.pages.search import Place, index_of, place, places, stems
 
 PAGE = """
 A page on masks

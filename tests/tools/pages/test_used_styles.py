@@ -2,7 +2,7 @@
 
 import pytest
 
-from tools.used_styles import names_in_page, used_rules, words_in_script
+from tools.pages.used_styles import names_in_page, used_rules, words_in_script
 
 PAGE = '<main id="top"><p class="lead note">x</p><x-y class=bare></x-y></main>'
 

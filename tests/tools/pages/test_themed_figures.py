@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 from PIL import Image
 
 from toolkit import figures
-from tools.themed_figures import DARK_PAGE, HOUSE, on_dark, themed
+from tools.pages.themed_figures import DARK_PAGE, HOUSE, on_dark, themed
 
 IMAGE = re.compile(r'<image\b[^>]*href="data:image/(?:png|webp);base64,([^"]*)"[^>]*>')
 INKS = [*figures.SERIES, figures.QUERY, figures.KEY, figures.VALUE, figures.NEUTRAL]

@@ -1,4 +1,4 @@
-"""Sphinx extension: page metadata for search engines and messengers.
+"""Page metadata for search engines and messengers.
 
 Search engines and messengers show a title, a description and a picture. The description
 is how the page begins. The picture is drawn when the book is built. Addresses in them
@@ -24,23 +24,23 @@ from sphinx.application import Sphinx
 from sphinx.config import Config
 
 from tools.exercise_notebooks import repository
-from tools.preview_picture import ALT, HEIGHT, WIDTH, draw
+from tools.pages.page import Page
+from tools.pages.preview_picture import ALT, HEIGHT, WIDTH, draw
 
 PICTURE = "_static/preview.png"
 TEMPLATES = Path(__file__).with_name("templates")
 MOVED = {"chapters/pretrained": "chapters/chat_model"}  # old address: new one
 LONGEST = 160  # characters; more of a description is not shown
 VIEWPORT = re.compile(r'\s*<meta\b[^>]*\bname="viewport"[^>]*>')
+NO_INDEX = '<meta name="robots" content="noindex">'  # pages that no search shows
+TITLE = re.compile(r"<title>(.*?)</title>", re.DOTALL)
 
 
-def setup(app: Sphinx) -> dict[str, bool]:
-    """Register with Sphinx."""
+def connect(app: Sphinx) -> None:
+    """Register what Sphinx has to do meanwhile."""
     app.connect("config-inited", prepare)
     app.connect("doctree-read", keep_opening)
-    app.connect("html-page-context", describe)
     app.connect("html-collect-pages", page_for_missing_ones)
-    app.connect("build-finished", write_files)
-    return {"parallel_read_safe": True, "parallel_write_safe": True}
 
 
 def prepare(app: Sphinx, config: Config) -> None:
@@ -82,37 +82,36 @@ def shortened(text: str) -> str:
     return cut[: LONGEST - 1].rsplit(" ", 1)[0].rstrip(",;:") + "…"
 
 
-def describe(
-    app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: Any
-) -> None:
-    """Put a description and what messengers show into the head of a page.
+def describe(app: Sphinx, pages: list[Page]) -> None:
+    """Put a description and what messengers show into the heads of pages.
 
-    The theme already sets the viewport, so docutils' tag is dropped.
+    They begin with the viewport, which the theme, docutils and Jupyter Book set.
     """
-    tags = VIEWPORT.sub("", context.get("metatags", ""))
-    context["metatags"] = "\n".join([tags, *_tags(app, pagename, context)])
+    for page in pages:
+        if NO_INDEX not in page.before:
+            start, *parts = VIEWPORT.split(page.before)
+            tags = "\n    ".join(_tags(app, page))
+            page.before = f"{start}\n    {tags}{''.join(parts)}"
+    write_files(app)
 
 
-def _tags(app: Sphinx, pagename: str, context: dict[str, Any]) -> Iterator[str]:
-    about = app.env.metadata.get(pagename, {}).get("opening", "")
+def _tags(app: Sphinx, page: Page) -> Iterator[str]:
+    about = app.env.metadata.get(page.name, {}).get("opening", "")
     book, author = app.config.html_title, app.config.author
-    title = re.sub(r"<[^>]*>", "", context.get("title") or book)
+    title = TITLE.search(page.before)[1].removesuffix(f" &#8212; {html.escape(book)}")
     address = app.config.html_baseurl
-    picture = urljoin(address, PICTURE) if address else context["pathto"](PICTURE, 1)
+    yield _tag("name", "viewport", "width=device-width, initial-scale=1")
     if about:
         yield _tag("name", "description", about)
         yield _tag("property", "og:description", about)
     yield _tag("name", "author", author)
     yield _tag("property", "og:title", html.unescape(title))
     yield _tag("property", "og:site_name", book)
-    yield _tag(
-        "property",
-        "og:type",
-        "website" if pagename == app.config.root_doc else "article",
-    )
-    if address and pagename in app.env.found_docs:
-        yield _tag("property", "og:url", page_address(app, pagename))
-    yield _tag("property", "og:image", picture)
+    kind = "website" if page.name == app.config.root_doc else "article"
+    yield _tag("property", "og:type", kind)
+    if address and page.name in app.env.found_docs:
+        yield _tag("property", "og:url", page_address(app, page.name))
+    yield _tag("property", "og:image", f"{address or page.up}{PICTURE}")
     yield _tag("property", "og:image:width", str(WIDTH))
     yield _tag("property", "og:image:height", str(HEIGHT))
     yield _tag("property", "og:image:alt", ALT)
@@ -137,14 +136,10 @@ def page_for_missing_ones(app: Sphinx) -> Iterator[tuple[str, dict[str, Any], st
             yield old, {"target": app.builder.get_relative_uri(old, new)}, "moved.html"
 
 
-def write_files(app: Sphinx, exception: Exception | None) -> None:
+def write_files(app: Sphinx) -> None:
     """Write the picture, the site map where addresses are known, and llms.txt."""
-    if exception or app.builder.format != "html":
-        return
     folder = Path(app.outdir)
-    picture = folder / PICTURE
-    picture.parent.mkdir(parents=True, exist_ok=True)
-    draw(picture, app.config.html_title)
+    draw(folder / PICTURE, app.config.html_title)
     for_assistants = Path(app.srcdir, "llms.txt")
     if for_assistants.is_file():
         shutil.copyfile(for_assistants, folder / "llms.txt")

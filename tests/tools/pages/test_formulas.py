@@ -6,7 +6,7 @@ import pytest
 from bs4 import BeautifulSoup
 
 from tests.small_books import SmallBook
-from tools.built_formulas import Formula, characters_of_fonts, typeset
+from tools.pages.formulas import Formula, characters_of_fonts, typeset
 
 MACROS = {"query": ["\\class{query}{#1}", 1]}
 PAGE = r"""# A page
@@ -86,7 +86,7 @@ def test_a_formula_that_cannot_be_set_stops_the_build(book: SmallBook):
     done = book.build()
     assert done.returncode != 0
     assert "nosuchmacro" in done.stdout
-    assert "page.md:3" in done.stdout
+    assert "chapters/page.md" in done.stdout
 
 
 def test_without_node_a_line_says_that_formulas_are_set_in_the_browser(
