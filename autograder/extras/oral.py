@@ -63,9 +63,13 @@ def edits(answer: str, name: str, chance: random.Random) -> list[LineEdit]:
     if len(answer) > MAX_CODE:
         return []
     source = without_magics(answer)
+    try:
+        body = parse(source).body
+    except UNREADABLE:
+        return []
     lines = {
         line
-        for node in parse(source).body
+        for node in body
         if getattr(node, "name", None) == name
         for line in range(node.lineno - 1, node.end_lineno)
     }
@@ -124,7 +128,7 @@ def _sheet(
                 questions.append(_about(edit, name, code, told(data, name)))
         except (GraderFault, Unusable, *UNREADABLE) as error:
             return Sheet(student, questions, f"no more could be asked: {error}")
-    note = "" if questions else "there is no code to ask about"
+    note = "" if questions else "there is no code to ask about, or too much"
     return Sheet(student, questions, note)
 
 

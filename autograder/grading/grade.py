@@ -160,6 +160,7 @@ def grade_chapters(
             pool = pool or stack.enter_context(Pool())
             executor, ahead, workplace = pool.executor, pool.ahead, pool.workplace
         gc.freeze()  # what is loaded is not garbage, and need not be looked through
+        stack.callback(gc.unfreeze)
         finished = examined(waiting, executor, ahead, workplace)
         for _ in progress(finished, len(waiting)):
             pass

@@ -71,6 +71,7 @@ def _examined(
 ) -> Iterator[str]:
     """Examine each once; what has no outcome is added to ``suspects``."""
     running: dict[Future, tuple[Entry, Submission]] = {}
+    done: dict[Future, tuple[Entry, Submission]] = {}  # and not yet written
     lost: CancelledError | None = None
     try:
         while True:
@@ -88,7 +89,6 @@ def _examined(
             if not running:
                 suspects += [(entry, lost) for entry in work if lost]
                 return
-            done = {}
             for future in wait(running, TOGETHER).done:
                 entry, submission = running.pop(future)
                 error = _error_of(future)
@@ -99,9 +99,13 @@ def _examined(
                 suspects.append((entry, error))
             with held_back():
                 _write(done)
-            yield from (entry.name for entry, _ in done.values())
+                names = [entry.name for entry, _ in done.values()]
+                done = {}
+            yield from names
     except KeyboardInterrupt:  # what is finished is not lost
-        done = {f: w for f, w in running.items() if f.done() and not _error_of(f)}
+        for future, work_done in running.items():
+            if future.done() and not _error_of(future):
+                done[future] = work_done
         with held_back():
             _write(done)
         raise

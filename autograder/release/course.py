@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
-from collections.abc import Callable, Iterable
+import shutil
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import fields
 from pathlib import Path
 
@@ -152,7 +154,8 @@ def make_course(
     names = names or chapter_names()
     for name in progress(names):
         _write_source(folder / "source" / name, name)
-        _release(api, name)
+        with _kept_if_it_fails(folder / "release" / name):
+            _release(api, name)
     return names
 
 
@@ -226,3 +229,25 @@ def _notebook_in(path: Path, what_to_do: str) -> NotebookNode:
             f"{path} is no notebook ({type(error).__name__}): {what_to_do}"
         ) from error
     return notebook
+
+
+@contextlib.contextmanager
+def _kept_if_it_fails(folder: Path) -> Iterator[None]:
+    """Put a folder back as it was if an error is raised.
+
+    It is moved and not copied, since a full disk has no room for a second one. Where a
+    command was killed, the next one finds the folder that was moved.
+    """
+    before = folder.with_name(f".{folder.name}.before")
+    if before.exists():
+        shutil.rmtree(folder, ignore_errors=True)
+    elif folder.exists():
+        folder.rename(before)
+    try:
+        yield
+    except BaseException:
+        if before.exists():
+            shutil.rmtree(folder, ignore_errors=True)
+            before.rename(folder)
+        raise
+    shutil.rmtree(before, ignore_errors=True)

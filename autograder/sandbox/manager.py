@@ -190,7 +190,7 @@ def _how_it_exited(code: int) -> str:
 
 
 class SandboxKernelClient(AsyncKernelClient):
-    """A client that is ready as soon as the kernel has answered once.
+    """A client that is ready as soon as the kernel has welcomed it.
 
     The stock client waits a fixed 0.2 s for silence, and starts a heartbeat thread:
     here the warden watches the process.

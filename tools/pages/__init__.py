@@ -82,6 +82,7 @@ class PagesBuilder(StandaloneHTMLBuilder):
         super().init()
         if not (self.finished.exists() and Path(self.outdir, ".buildinfo").exists()):
             shutil.rmtree(self.written, ignore_errors=True)
+        self.finished.unlink(missing_ok=True)
 
     def get_outfilename(self, pagename: str) -> str:
         """Where a page is written."""
@@ -90,7 +91,6 @@ class PagesBuilder(StandaloneHTMLBuilder):
     def prepare_writing(self, docnames: set[str]) -> None:
         """Remove the pages that are about to be written."""
         super().prepare_writing(docnames)
-        self.finished.unlink(missing_ok=True)
         for name in docnames:
             Path(self.get_outfilename(name)).unlink(missing_ok=True)
 

@@ -58,7 +58,7 @@ def pages_address(url: str) -> str:
 
 
 def keep_opening(app: Sphinx, doctree: nodes.document) -> None:
-    """Note how a page begins, for its own head and for maps of the book."""
+    """Note how a page begins, for its own head."""
     app.env.metadata[app.env.docname]["opening"] = opening(doctree)
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from io import BytesIO
 from pathlib import Path, PurePosixPath
 from urllib.parse import unquote
 from xml.etree import ElementTree
@@ -17,6 +18,7 @@ from xml.etree import ElementTree
 from PIL import Image
 from sphinx.application import Sphinx
 
+from autograder.files import write_atomically
 from tools.pages.page import Page
 from tools.pages.themed_figures import is_figure, themed
 
@@ -115,7 +117,7 @@ def draw(file: Path, targets: Sequence[Path]) -> bool:
         if not is_figure(svg):
             return False
         for path, dark in zip(targets, (False, True), strict=True):
-            path.write_text(themed(svg, dark), encoding="utf-8")
+            write_atomically(path, themed(svg, dark))
     file.unlink()
     return True
 
@@ -124,7 +126,9 @@ def webp(file: Path, target: Path) -> None:
     """Write a picture as WebP, pixel by pixel as it is."""
     with Image.open(file) as picture:
         # Twice as fast as Pillow's own choice, and 2 % larger.
-        picture.save(target, lossless=True, exact=True, method=1, quality=30)
+        written = BytesIO()
+        picture.save(written, "WebP", lossless=True, exact=True, method=1, quality=30)
+    write_atomically(target, written.getvalue())
 
 
 def size(file: Path) -> tuple[int, int]:

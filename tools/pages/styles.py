@@ -1,7 +1,7 @@
 """One style sheet for all pages, with the rules that they can use.
 
-The style sheets that every page links to become one; ``used_styles.py`` says which of
-their rules stay. The originals remain beside it, for the next build.
+The style sheets with which every page begins become one; ``used_styles.py`` says
+which of their rules stay. The originals remain beside it, for the next build.
 """
 
 from __future__ import annotations

@@ -125,7 +125,8 @@ def test_making_a_course_again_keeps_what_an_instructor_changed(course):
     source.write_text(source.read_text().replace("Attention", "ATTENTION"))
     settings.write_text(settings.read_text() + "\n# mine\n")
     release = course / "release"  # a killed command left it half made
-    (release / TOPIC / f"{TOPIC}.ipynb").unlink()
+    (release / TOPIC).rename(release / f".{TOPIC}.before")
+    (release / TOPIC).mkdir()
     make_course(course, [TOPIC])
     assert [path.name for path in release.iterdir()] == [TOPIC]
     assert "ATTENTION" in source.read_text()
