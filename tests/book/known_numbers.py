@@ -69,7 +69,7 @@ KNOWN: dict[str, dict[str, Known]] = {
         "Merge 80 pairs": Known(80, "given in the task"),
     },
     "looking_inside": {
-        "all 26 logits": Known(26, "the letters of the alphabet"),
+        "mean of all 26": Known(26, "the letters of the alphabet"),
     },
     "modern_attention": {
         "ten times as large": Known(
@@ -116,8 +116,8 @@ KNOWN: dict[str, dict[str, Known]] = {
         "six thousand": Known(6_000, "any number would do"),
     },
     "training": {
-        "96 % of its characters": Known(96, "given in the question of the quiz"),
-        "90 % free-running": Known(90, "given in the question of the quiz"),
+        "96% of its characters": Known(96, "given in the question of the quiz"),
+        "90% free-running": Known(90, "given in the question of the quiz"),
         "about three times": Known(
             600 * 64 / 12_000, "draws a line", ("600", "64", "12_000")
         ),
