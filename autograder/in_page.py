@@ -43,7 +43,7 @@ from autograder.page_cells import (
     names_in,
     names_made,
 )
-from autograder.parsing import without_docstrings
+from autograder.parsing import with_blanks, without_docstrings
 from autograder.reasons import Reason
 from autograder.record import is_stub
 from autograder.show import as_html, headline
@@ -163,6 +163,19 @@ class Page:
             f"<pre>{html.escape(code)}</pre>"
         )
         return _answer(page, code=code)
+
+    def skeleton(self, cell: Cell, above: Sequence[Cell]) -> dict[str, Any]:
+        """The book's answer with blanks, where it is given."""
+        if not self_study():
+            return _answer("<p>Solutions are not given in this course.</p>")
+        book = inspect.getsource(find_topic(cell.name).reference(cell.name))
+        blank = with_blanks(without_docstrings(book))
+        if blank.count("...") < 2:
+            return _answer("<p>The book’s answer is a single expression.</p>")
+        return _answer(
+            "<p>The book’s answer, with blanks to fill in:</p>"
+            f"<pre>{html.escape(blank)}</pre>"
+        )
 
     def solution(self, cell: Cell, above: Sequence[Cell]) -> dict[str, Any]:
         """The book's answer as a diff against the reader's, where it is given."""

@@ -75,3 +75,19 @@ def without_docstrings(source: str) -> str:
                 said.end_lineno - said.lineno + 1
             )
     return "".join(lines)
+
+
+def with_blanks(source: str) -> str:
+    """Some code with dots in place of what is assigned and returned."""
+    lines = source.splitlines()
+    values = [
+        node.value
+        for node in ast.walk(parse(source))
+        if isinstance(node, ast.Assign | ast.AugAssign | ast.Return) and node.value
+    ]
+    for value in sorted(values, key=lambda value: value.lineno, reverse=True):
+        first, last = value.lineno - 1, value.end_lineno - 1
+        before = lines[first].encode()[: value.col_offset]
+        after = lines[last].encode()[value.end_col_offset :]
+        lines[first : last + 1] = [f"{before.decode()}...{after.decode()}"]
+    return "\n".join(lines)

@@ -12,6 +12,7 @@ from autograder.cell_output import MAX_PRINTED
 from autograder.check import examine_here
 from autograder.exercise import Mistake, find_topic
 from autograder.in_page import Page
+from autograder.parsing import without_docstrings
 from solutions import simplified_attention as right
 
 STUB = "def softmax(scores):\n    raise NotImplementedError\n"
@@ -263,6 +264,18 @@ def test_the_smallest_call_that_goes_wrong_can_be_run(page):
         in ask(page, "example", inspect.getsource(right.softmax))["page"]
     )
     assert "first version" in ask(page, "example", STUB)["page"]
+
+
+def test_before_the_solution_comes_the_books_answer_with_blanks(page, monkeypatch):
+    shown = BeautifulSoup(ask(page, "skeleton", STUB)["page"], "html.parser")
+    lines = shown.pre.get_text().splitlines()
+    book = without_docstrings(inspect.getsource(right.softmax)).splitlines()
+    assert len(lines) == len(book) and lines[0] == book[0]
+    for blank, line in zip(lines[1:], book[1:], strict=True):
+        before, _, after = blank.partition("...")
+        assert before.strip() and line.startswith(before) and line.endswith(after)
+    monkeypatch.setattr("autograder.in_page.self_study", lambda: False)
+    assert "not given" in ask(page, "skeleton", STUB)["page"]
 
 
 def test_the_solution_is_a_diff_against_the_readers_code(page, monkeypatch):

@@ -337,8 +337,8 @@ def test_the_ladder_goes_up_beside_the_verdict(page: Page):
     place = region(page, "softmax")
     rungs = place.locator(".in-page-ladder > li")
     written = place.locator(".in-page-hints > li").count() or 1
-    for count in range(1, written + 3):
-        button = {1: "Stuck?", written + 2: "Show the solution"}
+    for count in range(1, written + 4):
+        button = {1: "Stuck?", written + 3: "Show the solution"}
         press(page, "softmax", button.get(count, "Still stuck?"))
         expect(rungs).to_have_count(count)
     expect(output(page, "softmax")).to_contain_text(known.hint.split(",")[0])

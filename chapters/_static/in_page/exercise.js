@@ -273,7 +273,7 @@ globalThis.InPage ??= {};
       return menu;
     }
 
-    /** What is written, then what goes wrong, then the book's answer. */
+    /** What is written, what goes wrong, then the book's answer with blanks, and whole. */
     #ladder() {
       const written = [...this.region.querySelectorAll(".in-page-hints > li")];
       const rungs = written.map((hint) => () => [...hint.childNodes]);
@@ -282,7 +282,7 @@ globalThis.InPage ??= {};
       }
       rungs.push(() => this.#example());
       if (this.#hasSolution) {
-        rungs.push(() => this.#solution());
+        rungs.push(() => this.#skeleton(), () => this.#solution());
       }
       return rungs;
     }
@@ -311,6 +311,13 @@ globalThis.InPage ??= {};
         shown.append(element("button", { click }, words));
       }
       return [shown];
+    }
+
+    async #skeleton() {
+      const answer = await this.ask("skeleton");
+      const shown = element("div");
+      shown.innerHTML = answer?.page ?? "";
+      return answer && [shown];
     }
 
     async #solution() {
