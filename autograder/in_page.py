@@ -51,6 +51,7 @@ from autograder.watch import TooLong, Watch
 from autograder.without_torch import stand_in_for_torch
 from toolkit.your_transformer import IMPORTS
 
+NOT_GIVEN = "<p>Solutions are not given in this course.</p>"
 FEW_LINES = 8  # that were printed during a check, and are shown at once
 
 
@@ -167,9 +168,8 @@ class Page:
     def skeleton(self, cell: Cell, above: Sequence[Cell]) -> dict[str, Any]:
         """The book's answer with blanks, where it is given."""
         if not self_study():
-            return _answer("<p>Solutions are not given in this course.</p>")
-        book = inspect.getsource(find_topic(cell.name).reference(cell.name))
-        blank = with_blanks(without_docstrings(book))
+            return _answer(NOT_GIVEN)
+        blank = with_blanks(_answer_of_the_book(cell.name))
         if blank.count("...") < 2:
             return _answer("<p>The book’s answer is a single expression.</p>")
         return _answer(
@@ -180,9 +180,8 @@ class Page:
     def solution(self, cell: Cell, above: Sequence[Cell]) -> dict[str, Any]:
         """The book's answer as a diff against the reader's, where it is given."""
         if not self_study():
-            return _answer("<p>Solutions are not given in this course.</p>")
-        book = inspect.getsource(find_topic(cell.name).reference(cell.name))
-        mine, ours = (without_docstrings(text) for text in (cell.source, book))
+            return _answer(NOT_GIVEN)
+        mine, ours = without_docstrings(cell.source), _answer_of_the_book(cell.name)
         lines = difflib.ndiff(mine.splitlines(), ours.splitlines())
         tags = {"+": "ins", "-": "del", " ": "span"}
         page = "".join(
@@ -442,6 +441,11 @@ def _answer(page: str = "", **more: Any) -> dict[str, Any]:
         "needs": None,
         **more,
     }
+
+
+def _answer_of_the_book(name: str) -> str:
+    """The code of a reference, without what its docstring says."""
+    return without_docstrings(inspect.getsource(find_topic(name).reference(name)))
 
 
 def _blind_to(name: str) -> str:

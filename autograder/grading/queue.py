@@ -103,9 +103,7 @@ def _examined(
                 done = {}
             yield from names
     except KeyboardInterrupt:  # what is finished is not lost
-        for future, work_done in running.items():
-            if future.done() and not _error_of(future):
-                done[future] = work_done
+        done |= {f: w for f, w in running.items() if f.done() and not _error_of(f)}
         with held_back():
             _write(done)
         raise

@@ -131,8 +131,6 @@ def finish(app: Sphinx, exception: Exception | None) -> None:
             f"not written: {', '.join(sorted(left))}; for the reason, build again "
             "with one processor: taskset -c 0 make book"
         )
-    for one in pages:  # what a page shows is looked up from its folder
-        Path(app.outdir, one.name).parent.mkdir(parents=True, exist_ok=True)
     for step in STEPS:
         step(app, pages)
     page.write(pages, Path(app.outdir))

@@ -8,6 +8,7 @@ takes a third of the bytes.
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Sequence
 from io import BytesIO
@@ -69,7 +70,7 @@ def with_lazy_pictures(body: str, place: Path) -> str:
         address = PurePosixPath(unquote(source[1]))
         if address.parent.name != FOLDER:
             return tag.replace("<img", f"<img{more}", 1)
-        file = place / address
+        file = Path(os.path.normpath(place / address))  # the place may not be there yet
         shown = shown_instead(file)
         drawn = draw(file, shown)
         if not SIZED.search(tag):

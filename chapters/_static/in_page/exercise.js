@@ -280,9 +280,10 @@ globalThis.InPage ??= {};
       if (!written.length) {
         rungs.push(() => this.#readAgain());
       }
-      rungs.push(() => this.#example());
+      rungs.push(() => this.#told("example", this.#offer.bind(this)));
       if (this.#hasSolution) {
-        rungs.push(() => this.#skeleton(), () => this.#solution());
+        rungs.push(() => this.#told("skeleton"));
+        rungs.push(() => this.#solution());
       }
       return rungs;
     }
@@ -295,42 +296,37 @@ globalThis.InPage ??= {};
       return ["Read the section again: ", link, "."];
     }
 
-    async #example() {
-      const answer = await this.ask("example");
+    /** What Python has to show, or null if it could not be asked.
+
+        @param {(shown: HTMLElement, answer: object) => void} add  more to it */
+    async #told(question, add = () => {}) {
+      const answer = await this.ask(question);
       if (!answer) {
         return null;
       }
       const shown = element("div");
       shown.innerHTML = answer.page;
-      if (answer.code) {
+      add(shown, answer);
+      return [shown];
+    }
+
+    #offer(shown, { code }) {
+      if (code) {
         const words = "Put it below my code and run it";
         const click = () => {
-          this.take(`${this.code.trimEnd()}\n\n${answer.code}\n`);
+          this.take(`${this.code.trimEnd()}\n\n${code}\n`);
           this.run();
         };
         shown.append(element("button", { click }, words));
       }
-      return [shown];
     }
 
-    async #skeleton() {
-      const answer = await this.ask("skeleton");
-      const shown = element("div");
-      shown.innerHTML = answer?.page ?? "";
-      return answer && [shown];
-    }
-
-    async #solution() {
-      const answer = await this.ask("solution");
-      if (!answer) {
-        return null;
-      }
-      const shown = element("div");
-      shown.innerHTML = answer.page;
-      const book = document.querySelector(`#solution-${this.name} section`);
-      const explained = [...book.children].filter((e) => !e.querySelector(".highlight"));
-      shown.append(...explained.map((part) => part.cloneNode(true)));
-      return [shown];
+    #solution() {
+      return this.#told("solution", (shown) => {
+        const book = document.querySelector(`#solution-${this.name} section`);
+        const explained = [...book.children].filter((e) => !e.querySelector(".highlight"));
+        shown.append(...explained.map((part) => part.cloneNode(true)));
+      });
     }
 
     /** The first click into a stub is for the line that is to be written. */
