@@ -139,16 +139,6 @@ def test_a_layer_is_that_of_torch(kind, norm_first, masked, padded, training):
 
 
 @ORDERS
-@pytest.mark.parametrize("activation", [F.gelu, torch.tanh])
-def test_activation_and_eps_reach_their_places(norm_first, activation):
-    x, memory = tokens(B, N, E), tokens(B, T, E)
-    ours, theirs = layer_pair("encoder", norm_first, activation, 0.2)
-    torch.testing.assert_close(ours(x), theirs(x), **EXACT)
-    ours, theirs = layer_pair("decoder", norm_first, activation, 0.2)
-    torch.testing.assert_close(ours(x, memory), theirs(x, memory), **EXACT)
-
-
-@ORDERS
 def test_whole_stacks_load_the_weights_of_torch_and_give_its_results(norm_first):
     sizes = {"num_encoder_layers": 3, "num_decoder_layers": 3, "dim_feedforward": D_FF}
     options = {"dropout": 0.0, "batch_first": True, "norm_first": norm_first}
@@ -172,28 +162,6 @@ def test_whole_stacks_load_the_weights_of_torch_and_give_its_results(norm_first)
         memory_key_padding_mask=~padded,
     )
     assert_same_values_and_gradients(result, expected, ours, theirs, [source, target])
-
-
-class Pattern(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.factor = nn.Parameter(torch.tensor(2.0))
-
-    def forward(self, x, *others, **named):
-        return self.factor * x + len(others) + 10 * len(named)
-
-
-def test_a_stack_copies_any_layer_and_passes_on_what_it_takes():
-    pattern = Pattern()
-    built = Encoder(pattern, 3)
-    pattern.factor.data.fill_(0.0)
-    assert [layer.factor.item() for layer in built.layers] == [2.0, 2.0, 2.0]
-    built.layers[0].factor.data.fill_(5.0)
-    assert built.layers[1].factor.item() == 2.0
-    assert len(list(built.parameters())) == 3
-    x = torch.ones(1, 2, 4)
-    expected = ((5 * x + 11) * 2 + 11) * 2 + 11
-    torch.testing.assert_close(built(x, 0, named=0), expected)
 
 
 @pytest.mark.parametrize(
