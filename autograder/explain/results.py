@@ -8,8 +8,6 @@ are told only if nothing else explains it.
 
 from __future__ import annotations
 
-import contextlib
-import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -28,12 +26,6 @@ MOST_VALUES = 200_000  # of one result; larger ones are not searched
 LEAST_VALUES = 4  # right ones that differ, for agreement to be no accident
 LEAST_OF_MASK = 16  # values in all, where there are but two
 LEAST_RIGHT = 0.5  # of a result, to say where the rest is
-FACTORS = {  # that are told by name
-    math.log(2): "the natural logarithm of 2",
-    1 / math.log(2): "one over the natural logarithm of 2",
-    math.sqrt(2): "the square root of 2",
-    1 / math.sqrt(2): "one over the square root of 2",
-}
 RETURNED = "Your result"
 KIND = "{} has the right values, but they are {}, and {} are asked for."
 FOLLOWS = "Other differences may follow from that."
@@ -41,10 +33,6 @@ FOLLOWS = "Other differences may follow from that."
 IN_A_TUPLE = (
     "Your result is right, but comes in a tuple or a list of one. A comma at the end "
     "of a return statement makes a tuple."
-)
-AS_A_LIST = (
-    "The right values come as a list where one array is expected: stack its parts, or "
-    "leave out what makes a list of an array."
 )
 
 Array = np.ndarray
@@ -161,10 +149,7 @@ def _difference(y: Array, z: Array) -> list[float]:
     return [float(np.median(gap))] if gap.size and gap[0] else []
 
 
-def _factor(value: float) -> str:
-    for number, name in FACTORS.items():
-        if math.isclose(value, number, rel_tol=1e-4):
-            return f"{value:.4g}, {name}"
+def _short(value: float) -> str:
     return f"{value:.4g}"
 
 
@@ -218,12 +203,8 @@ def _along(
     return Relation(says, edit, axes, undo, shown=_axis_name)
 
 
-# What may be done once too often or be missing, with each number or along an axis.
-STEPS: dict[str, Callable[[Array], Any]] = {
-    "a square": lambda y: y * y,
-    "ReLU, max(0, x),": lambda y: np.maximum(y, 0),
-}
-STEPS_ALONG: dict[str, Callable[[Array, int], Any]] = {
+# What may be done once too often or be missing.
+STEPS: dict[str, Callable[[Array, int], Any]] = {
     "a softmax over {}": _softmax,
     "a division by the sums over {}": lambda y, axis: y / y.sum(axis, keepdims=True),
     "a sum over {}": lambda y, axis: y.sum(axis),
@@ -238,16 +219,11 @@ def _steps() -> Iterator[Relation]:
         (True, "{} is not right yet: %s makes the right result of it."),
     ):
         for name, step in STEPS.items():
-            yield Relation(says % name, lambda y, _, step=step: step(y), undo=undo)
-        for name, step in STEPS_ALONG.items():
             yield _along(says % name, step, undo)
 
 
 ARRANGED = [
     Relation("{} is the right result transposed.", lambda y, _: y.swapaxes(-1, -2)),
-    Relation(
-        "{} is the right result with all axes in reverse order.", lambda y, _: y.T
-    ),
     Relation(
         "{} is the right result with its axes in the order {}.",
         np.transpose,
@@ -281,20 +257,20 @@ RESULTS = [
         lambda y, _: np.full(y.shape, np.nan),
     ),
     Relation(
-        "{} is the right result times {}.", lambda y, c: y * c, _ratio, shown=_factor
+        "{} is the right result times {}.", lambda y, c: y * c, _ratio, shown=_short
     ),
     Relation(
         "{} is the right result plus {}.",
         lambda y, c: y + c,
         _difference,
-        shown=lambda c: f"{c:.4g}",
+        shown=_short,
     ),
     *_steps(),
     Relation(
         "{} is what the softmax gives of the right scores times {}.",
         lambda y, value: _sharpened(y, *value),
         _sharpness,
-        shown=lambda value: f"{value[1]:.4g}, along {_axis_name(value[0])}",
+        shown=lambda value: f"{_short(value[1])}, along {_axis_name(value[0])}",
     ),
 ]
 
@@ -468,21 +444,8 @@ def _order(case: Case, right: Any, given: Any) -> str | None:
         for number, one in enumerate(right, start=1):
             if same(one, given):
                 return f"You return result {number} of {len(right)} alone."
-    elif isinstance(given, list):
-        if len(given) == 1 and same(right, given[0]):
-            return IN_A_TUPLE
-        if same(right, _as_array(given)):
-            return AS_A_LIST
-        for number, one in enumerate(given, start=1):
-            if same(right, one):
-                return f"You return {len(given)} results; number {number} is asked for."
-    return None
-
-
-def _as_array(given: list[Any]) -> Array | None:
-    """One array of nested lists of arrays, if they have one shape."""
-    with contextlib.suppress(TypeError, ValueError):
-        return np.array(given)
+    elif isinstance(given, list) and len(given) == 1 and same(right, given[0]):
+        return IN_A_TUPLE
     return None
 
 
