@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import builtins
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 DEFINITIONS = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 DEFINITIONS |= ast.Import | ast.ImportFrom
@@ -50,24 +50,14 @@ def only_defines(node: ast.stmt) -> bool:
 
 def _calls(node: ast.stmt) -> bool:
     """Whether anything is called that may take long."""
-    functions = (call.func for call in _calls_at_once(node))
-    return any(not isinstance(f, ast.Name) or f.id not in _QUICK for f in functions)
-
-
-def _calls_at_once(node: ast.stmt) -> Iterator[ast.Call]:
-    """The calls of a statement as it runs, in a decorator for instance.
-
-    Those in the body of a function come later.
-    """
     waiting: list[ast.AST] = [node]
     while waiting:
         part = waiting.pop()
-        if isinstance(part, ast.Call):
-            yield part
-        if isinstance(part, ast.FunctionDef | ast.AsyncFunctionDef):
-            waiting += [*part.decorator_list, part.args]
-        elif not isinstance(part, ast.Lambda):
+        if isinstance(part, ast.Call) and getattr(part.func, "id", "") not in _QUICK:
+            return True
+        if not isinstance(part, ast.Lambda):  # which runs later
             waiting += ast.iter_child_nodes(part)
+    return False
 
 
 def only_stubs(body: Sequence[ast.stmt]) -> bool:
