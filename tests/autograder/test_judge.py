@@ -183,6 +183,10 @@ HERE = Origin("a + b", 3, "`a` is None")
         (A, np.where(A > 0.9, np.nan, A), "at [1, 2] yours is NaN"),
         (A > 0, A < 9, "3 of 6 values differ; at [0, 0] yours is True"),
         (np.array(2.0), np.array(3.0), "the value differs; yours is 3"),
+        (np.array(True), np.array(False), "False, expected True"),
+        (np.array(1.0), np.array(935040.0), "yours is 935040"),  # all digits of it
+        (np.array(1.0), np.array(5.5e5 + 0.5), "yours is 5.5e+05"),
+        (np.array(1), np.array(-(2**63)), "yours is -9.22e+18"),
         (A, A > 0, "truth values, expected real numbers"),
         (np.array(2), np.array(2.0), "real numbers, expected integers"),
         (A, [A], "a list or tuple of 1, expected an array of shape (2, 3)"),
