@@ -168,7 +168,7 @@ def disagreement(
         return Disagreement(Reason.RAISED, _raised(given))
     if isinstance(case, BreakCase):
         verdict = missed(case, right, given)
-        return verdict and Disagreement(verdict.reason, verdict.says)
+        return verdict and Disagreement(*verdict)
     found = differences(right.value, given.value, case.rtol, case.atol)
     if names and UNCHANGED in case.title:  # inputs first, since that is its title
         found = iter(sorted(found, key=lambda one: not is_input(names.get(one[0], ""))))

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from autograder.statements import only_defines
+from autograder.without_torch import Standin
 
 _COLOUR = re.compile(r"\x1b\[[0-9;]{0,20}m")
 # In a kernel, or elsewhere; of a frame in a function, ", in f(x)" follows.
@@ -24,7 +25,7 @@ _AT = re.compile(
 )
 
 
-class StandIn:
+class StandIn(Standin):
     """Takes the place of what a module that is not installed here would have.
 
     So a function that only names it, in an annotation or a decorator, is defined.
@@ -35,18 +36,8 @@ class StandIn:
         decorates = len(arguments) == 1 and callable(arguments[0]) and not options
         return arguments[0] if decorates else self
 
-    def __getattr__(self, name: str) -> StandIn:
-        if name.startswith("__"):
-            raise AttributeError(name)
-        return self
-
     def __getitem__(self, _: Any) -> StandIn:
         return self
-
-    def __or__(self, _: Any) -> StandIn:
-        return self
-
-    __ror__ = __or__
 
 
 def go_on_below_errors(shell: Any) -> None:

@@ -18,7 +18,7 @@ from autograder.exercise import Case, load_topic
 from autograder.expected import expect, public_seeds
 from autograder.judge import mark
 from autograder.own_answers import OwnCodeFailed, own_answer, reference_answer
-from autograder.verdict import verdict
+from autograder.verdict import FOUND, verdict
 from tests.autograder.conftest import TOPIC
 
 CALLED = Case("called", 1, lambda f, rng: f())
@@ -108,7 +108,7 @@ def test_a_failed_reference_expects_nothing(exercise, monkeypatch):
 def test_a_test_is_not_judged_by_code_that_cannot_run(monkeypatch):
     asked = load_topic(TOPIC).exercises["break_softmax"]
     sent = decode(answer(asked.cases[0], ours.break_softmax, 0)).value
-    assert all(verdict(case, sent).found for case in asked.cases)
+    assert all(verdict(case, sent) == FOUND for case in asked.cases)
     version = hidden_versions(asked)[0]
     broken = raising(OSError(errno.ENOMEM, "Cannot allocate memory"))
     monkeypatch.setitem(vars(version), "implementation", broken)
