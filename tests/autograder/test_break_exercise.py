@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.util
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -27,10 +26,8 @@ from autograder.exercise import (
 )
 from autograder.explain.advice import ANOTHER_TEST, FOUND_LATER, SMALLER
 from autograder.failing import failing_call
-from autograder.hints import hints_on
 from autograder.judge import Report
 from autograder.picture import first_difference
-from autograder.show import as_html, as_text
 from autograder.specification import (
     LARGEST,
     NotAllowed,
@@ -254,29 +251,7 @@ def test_with_a_key_what_is_allowed_is_judged_at_grading(credit, capsys):
         assert words not in said
 
 
-def test_with_a_key_what_is_too_large_or_not_allowed_is_named_at_once(credit):
-    exercise = load_topic(TOPIC).exercises["break_softmax"]
-    report = checking.examine_here(exercise, lambda: (np.zeros((2, 3)),)).report
-    assert (report.score, report.later, report.lacks_points) == (0, 4, True)
-    said, page = as_text(report), as_html(report)
-    assert "4 of 6 points are judged at grading" in said
-    assert "4 are judged at grading" in page
-    assert "0 / 2" in page  # for the small test
-    assert page.count("– / 1") == 4
-    report = checking.examine_here(exercise, lambda: (np.array([np.inf]),)).report
-    assert f"{NOT_ALLOWED}`scores` is not finite everywhere" in as_text(report)
-    assert FOUND_LATER not in as_text(report)
-
-
 # Hints and pictures.
-
-
-def test_hints_do_not_speak_of_arguments_that_go_wrong():
-    exercise = load_topic(TOPIC).exercises["break_softmax"]
-    report = report_on_scores(np.array([1.0, 2.0]))
-    assert hints_on(exercise, report) == list(exercise.hints)
-    unwritten = hints_on(replace(exercise, hints=()), report)
-    assert not any("hint.inputs" in hint for hint in unwritten)
 
 
 def test_the_references_test_is_neither_drawn_nor_given():

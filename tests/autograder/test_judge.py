@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-import torch
 
 from autograder.answers import Answer, answer, decode
 from autograder.exercise import Exercise, Mistake, Topic
 from autograder.expected import expect, public_seeds
-from autograder.judge import judge, mark
+from autograder.judge import judge
 from autograder.origin import Origin
 from autograder.rows import disagreement
 
@@ -124,27 +123,6 @@ def test_stub_is_said_to_be_missing(judged):
     assert report.score == 0
 
 
-def test_marks_do_not_wait_for_an_explanation():
-    """The known mistakes, which take long to run, are asked for when it is due."""
-    asked = []
-
-    class Slow(Bank):
-        def mistakes(self, exercise):
-            asked.append(exercise)
-            return super().mistakes(exercise)
-
-    expected = expect(Slow("arithmetic", {"double": double}), double, [1, 2])
-    given = [
-        decode(answer(case, tripled, seed))
-        for case, seed in zip(double.cases, expected.seeds, strict=True)
-    ]
-    marked = mark(double, given, expected)
-    assert (marked.score, marked.mistake, marked.message, asked) == (0, None, "", [])
-    judged = judge(double, given, expected)
-    assert (judged.mistake, asked) == ("tripled", ["double"])
-    assert judged.cases == marked.cases
-
-
 def between(one, other, **tolerance):
     exercise = Exercise("any")
     exercise.case(title="t", **tolerance)(lambda f, rng: None)
@@ -241,10 +219,3 @@ def test_what_is_said_depends_on_shape_and_kind_of_what_is_expected_alone(probe)
     assert between({"a": one}, probe) == between({"a": two}, probe)
     one, two = rng.integers(2, 9, (2, 2, 3))
     assert between(one, probe) == between(two, probe)
-
-
-def test_torch_and_numpy_are_judged_alike(judged):
-    report = judged(
-        lambda x: right(x) if x is None else 2 * torch.tensor(x, dtype=torch.float32)
-    )
-    assert report.score == 4
