@@ -158,15 +158,15 @@ def _known_objects(
                 known[id(parameter)] = None, f"the parameter `{name}`"
                 if parameter.grad is not None:
                     known[id(parameter.grad)] = None, f"the gradient of `{name}`"
+    for name, value in _inputs(calls):
+        known[id(value)] = None, f"{name}{AFTER}"
+        if getattr(value, "is_leaf", False) and value.grad is not None:
+            known[id(value.grad)] = None, f"the gradient of {name}"
     for number, result in enumerate(calls.results):
         parts = result if isinstance(result, list | tuple) else []
         for index, part in enumerate(parts):
             if _is_one_object(part):
                 known[id(part)] = number, _result_name(index, len(parts), results)
-    for name, value in _inputs(calls):
-        known[id(value)] = None, f"{name}{AFTER}"
-        if getattr(value, "is_leaf", False) and value.grad is not None:
-            known[id(value.grad)] = None, f"the gradient of {name}"
     for number, result in enumerate(calls.results):
         if _is_one_object(result):
             known[id(result)] = number, ""
@@ -174,23 +174,13 @@ def _known_objects(
 
 
 def _inputs(calls: _Calls) -> Iterator[tuple[str, Any]]:
-    """The arrays that were passed to some call, and are not what an earlier one gave.
-
-    An array in a list is passed as well.
-    """
-    returned: set[int] = set()
-    passed: set[int] = set()
-    for given, result in zip(calls.inputs, calls.results, strict=True):
+    """The arrays that were passed to some call, alone or in a list."""
+    for given in calls.inputs:
         for name, value in given.items():
             items = value if isinstance(value, list | tuple) else []
             named = [(f"`{name}`", value)]
             named += [(f"`{name}[{n}]`", item) for n, item in enumerate(items)]
-            for said, each in named:
-                if hasattr(each, "shape") and id(each) not in returned:
-                    passed.add(id(each))
-                    yield said, each
-        parts = result if isinstance(result, list | tuple) else [result]
-        returned |= {id(part) for part in parts} - passed
+            yield from (pair for pair in named if hasattr(pair[1], "shape"))
 
 
 def _is_one_object(value: Any) -> bool:

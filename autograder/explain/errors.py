@@ -132,8 +132,6 @@ MEANINGS = {
         "A NumPy array meets a tensor. Inside one function, stay in the library that "
         "the inputs come from."
     ),
-    r"^TypeError: .*must be tuple of Tensors, not Tensor": "The tensors that are "
-    "joined belong in one list or tuple: torch.cat([a, b]).",
     r"^TypeError: .*only (integer scalar|0-dimensional|length-1|size-1) arrays"
     r"|^ValueError: .*only one element tensors": "A whole array stands where a single "
     "number is needed: as an argument of math.exp, math.sqrt or float(), as an index, "
@@ -162,10 +160,6 @@ MEANINGS = {
     r"|could not infer output dtype|only support floating point)": (
         "This operation needs real numbers, and the tensor holds whole numbers or "
         "truth values. Convert it first, as x.float() does or mask.to(x.dtype)."
-    ),
-    r"^RuntimeError: .*(with|on) a bool tensor is not supported": (
-        "A mask of True and False has no sign and cannot be subtracted: ~mask is its "
-        "opposite."
     ),
     r"^RuntimeError: .*(boolean masks|to be a boolean tensor)": (
         "A mask of True and False is needed here, and this one holds numbers: a "
