@@ -66,6 +66,13 @@ def differences(
         yield path, "the text differs"
 
 
+def at(path: Path, value: Any) -> Any:
+    """What is at a place within a value."""
+    for key in path:
+        value = value[key]
+    return value
+
+
 def _count(given: list[Any]) -> str:
     """How many results there are; plain numbers may also be the sizes of a shape."""
     numbers = all(isinstance(one, np.ndarray) and one.shape == () for one in given)

@@ -17,12 +17,8 @@ from autograder.statements import only_defines
 from autograder.without_torch import Standin
 
 _COLOUR = re.compile(r"\x1b\[[0-9;]{0,20}m")
-# In a kernel, or elsewhere; of a frame in a function, ", in f(x)" follows.
-_AT = re.compile(
-    r"^\s*(?:Cell In\[\d{1,9}\], line |File <ipython-input-\d{1,9}-\w{1,20}>:)"
-    r"(\d{1,6})\s*$",
-    re.MULTILINE,
-)
+# Of a frame in a function, ", in f(x)" follows.
+_AT = re.compile(r"^\s*Cell In\[\d{1,9}\], line (\d{1,6})\s*$", re.MULTILINE)
 
 
 class StandIn(Standin):

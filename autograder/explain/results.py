@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from autograder.answers import Answer
-from autograder.compare import KINDS, agrees
+from autograder.compare import KINDS, agrees, at, differences
 from autograder.exercise import Case
 from autograder.parts import without_call
 from autograder.rows import Names
@@ -75,6 +75,7 @@ class Relation:
         fit: the values to try, most likely ones first, for a right and a wrong array.
         undo: whether the edit makes the right array from the wrong one instead.
         shown: how a value is written in the sentence.
+        place: whether the value is the wrong array itself.
     """
 
     says: str
@@ -82,9 +83,12 @@ class Relation:
     fit: Callable[[Array, Array], Iterable[Any]] = lambda right, given: [None]
     undo: bool = False
     shown: Callable[[Any], str] = str
+    place: bool = False
 
     def holds(self, wrong: Wrong, value: Any) -> bool:
         """Whether the edit with this value makes one of the arrays from the other."""
+        if self.place:
+            value = wrong.given
         if self.undo:
             return wrong.same(wrong.right, _tried(self.edit, wrong.given, value))
         return wrong.same(_tried(self.edit, wrong.right, value), wrong.given)
@@ -98,19 +102,8 @@ class Relation:
         return None
 
 
-@dataclass(frozen=True)
-class Place:
-    """A way to be right in some places alone: ``edit(right, given)`` is the given."""
-
-    says: str
-    edit: Callable[[Array, Array], Any]
-
-    def explains(self, all_wrong: Sequence[Wrong]) -> str | None:
-        """The sentence without its subject, if it holds for all; else ``None``."""
-        made = (
-            (wrong, _tried(self.edit, wrong.right, wrong.given)) for wrong in all_wrong
-        )
-        return self.says if all(w.same(m, w.given) for w, m in made) else None
+# A way to be right in some places alone: ``edit(right, given)`` is the given.
+Place = partial(Relation, place=True)
 
 
 def _tried(make: Callable, *arguments: Any) -> Any:
@@ -353,19 +346,12 @@ def wrong_parts(
 ) -> list[Wrong] | None:
     """The arrays of an answer that are wrong; ``None`` if other things are, too."""
     found: list[Wrong] = []
-
-    def walk(path: tuple, one: Any, other: Any) -> bool:
-        if agrees(one, other, case.rtol, case.atol):
-            return True
-        if isinstance(one, list) and isinstance(other, list) and len(one) == len(other):
-            both = zip(one, other, strict=True)
-            return all(walk((*path, n), *pair) for n, pair in enumerate(both))
-        if isinstance(one, dict) and isinstance(other, dict) and set(one) == set(other):
-            return all(walk((*path, n), one[n], other[n]) for n in one)
+    for path, _ in differences(right.value, given.value, case.rtol, case.atol):
+        one, other = at(path, right.value), at(path, given.value)
         if not isinstance(one, Array) or not isinstance(other, Array):
-            return False
+            return None
         if max(one.size, other.size) > MOST_VALUES:
-            return False
+            return None
         exact = one.dtype.kind != "f"
         rtol, atol = (0.0, 0.0) if exact else (case.rtol, case.atol)
         found.append(
@@ -375,9 +361,7 @@ def wrong_parts(
                 (KINDS[one.dtype.kind], KINDS[other.dtype.kind]),
             )
         )
-        return True
-
-    return found if walk((), right.value, given.value) else None
+    return found
 
 
 def find(wrong: Sequence[Sequence[Wrong]], places: bool = False) -> str:
