@@ -10,10 +10,10 @@ from __future__ import annotations
 import ast
 import contextlib
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from typing import Any
 
-from autograder.statements import only_defines
+from autograder.statements import names_bound, only_defines
 from autograder.without_torch import Standin
 
 _COLOUR = re.compile(r"\x1b\[[0-9;]{0,20}m")
@@ -102,16 +102,10 @@ def define(source: str) -> None:
 
 def _stand_in(names: dict[str, Any], node: ast.stmt, error: Any) -> None:
     """Bind what an import would have bound, if its module is not here."""
-    if not isinstance(error, ModuleNotFoundError):
-        return
-    for name in _imported(node):
-        names.setdefault(name, StandIn())
-
-
-def _imported(node: ast.stmt) -> Iterator[str]:
-    if isinstance(node, ast.Import | ast.ImportFrom):
-        for alias in node.names:
-            yield alias.asname or alias.name.partition(".")[0]
+    is_import = isinstance(node, ast.Import | ast.ImportFrom)
+    if is_import and isinstance(error, ModuleNotFoundError):
+        for name in names_bound(node):
+            names.setdefault(name, StandIn())
 
 
 def stopped_in_line(traceback: Iterable[str]) -> int:
