@@ -230,7 +230,6 @@ ARRANGED = [
         "{} is the opposite of the right result: True and False are exchanged.",
         lambda y, _: 1 - y if set(np.unique(y)) <= {0.0, 1.0} else None,
     ),
-    _along("{} is the right result in reverse order along {}.", np.flip),
     Relation(
         "{} lacks {} of the right result; the rest is right.",
         _cut,
@@ -327,11 +326,6 @@ PLACES = [
         "{} is the right result times a factor, another one in each case: it may "
         "depend on a size.",
         _any_factor,
-    ),
-    Place(
-        "{} is what the softmax gives of the right scores times a factor, another one "
-        "in each case: it may depend on a size.",
-        lambda y, z: _sharpened(y, *_sharpness(y, z)[0]),
     ),
     Place("{} is right but where the right result is zero.", _where_zero),
     *(
