@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import math
 import struct
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -48,9 +49,15 @@ def encode(value: Any) -> bytes:
 
     Raises:
         Unreadable: the value, or something in it, is no array, number, text, ``None``,
-            list, tuple or dictionary of these, or all together is too large.
+            list, tuple or dictionary of these, or is too large.
     """
-    return b"".join(_Writer().pieces_of(value))
+    pieces, size = [], 0
+    for piece in _pieces(value):  # which may go on without an end
+        size += len(piece)
+        if size > MAX_BYTES:
+            raise Unreadable(f"the result has more than {MAX_BYTES} bytes")
+        pieces.append(piece)
+    return b"".join(pieces)
 
 
 def decode(data: bytes) -> Any:
@@ -74,72 +81,46 @@ def clean(text: str) -> str:
     return "".join(c for c in line if c.isprintable())[:MAX_TEXT]
 
 
-class _Writer:
-    """Collects the pieces of one value and counts them while they are added."""
+def _pieces(value: Any, depth: int = 0) -> Iterator[bytes]:
+    """The bytes of a value, part by part."""
+    if depth > MAX_DEPTH:
+        raise Unreadable(f"the result is nested more than {MAX_DEPTH} deep")
+    if value is None:
+        yield b"0"
+    elif isinstance(value, str):
+        yield b"s" + _text(value)
+    elif isinstance(value, list | tuple):
+        yield b"l" + _COUNT.pack(len(value))
+        for item in value:
+            yield from _pieces(item, depth + 1)
+    elif isinstance(value, dict):
+        if not all(isinstance(name, str) for name in value):
+            raise Unreadable("the result is a dictionary whose keys are not strings")
+        yield b"d" + _COUNT.pack(len(value))
+        for name, item in value.items():
+            yield _text(name)
+            yield from _pieces(item, depth + 1)
+    else:
+        yield _array(_as_array(value))
 
-    def __init__(self) -> None:
-        self._pieces: list[bytes] = []
-        self._bytes = self._parts = 0
 
-    def pieces_of(self, value: Any) -> list[bytes]:
-        self._value(value, 0)
-        return self._pieces
+def _text(text: str) -> bytes:
+    raw = text[:MAX_TEXT].encode("utf-8", "replace")
+    return _COUNT.pack(len(raw)) + raw
 
-    def _value(self, value: Any, depth: int) -> None:
-        if depth > MAX_DEPTH:
-            raise Unreadable(f"the result is nested more than {MAX_DEPTH} deep")
-        if value is None:
-            self._add(b"0")
-        elif isinstance(value, str):
-            self._add(b"s")
-            self._text(value)
-        elif isinstance(value, list | tuple):
-            self._count(b"l", len(value))
-            for item in value:
-                self._value(item, depth + 1)
-        elif isinstance(value, dict):
-            if not all(isinstance(name, str) for name in value):
-                raise Unreadable(
-                    "the result is a dictionary whose keys are not strings"
-                )
-            self._count(b"d", len(value))
-            for name in value:
-                self._text(name)
-                self._value(value[name], depth + 1)
-        else:
-            self._array(_as_array(value))
 
-    def _count(self, letter: bytes, count: int) -> None:
-        self._parts += count
-        if self._parts > MAX_PARTS:
-            raise Unreadable(f"the result has more than {MAX_PARTS} parts")
-        self._add(letter + _COUNT.pack(count))
-
-    def _text(self, text: str) -> None:
-        raw = text[:MAX_TEXT].encode("utf-8", "replace")
-        self._add(_COUNT.pack(len(raw)) + raw)
-
-    def _array(self, array: np.ndarray) -> None:
-        array = np.ascontiguousarray(array).reshape(array.shape)
-        if array.dtype.kind == "f" and array.dtype.itemsize > 8:
-            array = array.astype(np.float64)
-        array = array.astype(array.dtype.newbyteorder("<"), copy=False)
-        if array.dtype.str not in DTYPES:
-            raise Unreadable(f"the result holds values of type {array.dtype}")
-        self._room_for(array.nbytes)
-        kind = _ARRAY.pack(DTYPES.index(array.dtype.str), array.ndim)
-        sizes = struct.pack(f"<{array.ndim}Q", *array.shape)
-        self._add(b"".join((b"a", kind, sizes, array.tobytes())))
-
-    def _add(self, piece: bytes) -> None:
-        self._room_for(len(piece))
-        self._bytes += len(piece)
-        self._pieces.append(piece)
-
-    def _room_for(self, size: int) -> None:
-        total = self._bytes + size
-        if total > MAX_BYTES:
-            raise Unreadable(f"the result has {total} bytes; {MAX_BYTES} may be sent")
+def _array(array: np.ndarray) -> bytes:
+    array = np.ascontiguousarray(array).reshape(array.shape)
+    if array.dtype.kind == "f" and array.dtype.itemsize > 8:
+        array = array.astype(np.float64)
+    array = array.astype(array.dtype.newbyteorder("<"), copy=False)
+    if array.dtype.str not in DTYPES:
+        raise Unreadable(f"the result holds values of type {array.dtype}")
+    if array.nbytes > MAX_BYTES:
+        raise Unreadable(f"the result has more than {MAX_BYTES} bytes")
+    kind = _ARRAY.pack(DTYPES.index(array.dtype.str), array.ndim)
+    sizes = struct.pack(f"<{array.ndim}Q", *array.shape)
+    return b"".join((b"a", kind, sizes, array.tobytes()))
 
 
 def _as_array(value: Any) -> np.ndarray:

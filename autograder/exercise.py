@@ -320,11 +320,11 @@ def _import(name: str) -> ModuleType:
         return sys.modules[name]
     package, _, topic = name.rpartition(".")
     folders = own_topics.search_path(package)
-    if (Path(folders[0]) / f"{topic}.py").is_file():
-        return importlib.import_module(name)  # the book's own
     try:
         return importlib.import_module(name)
     except Exception as error:
+        if (Path(folders[0]) / f"{topic}.py").is_file():
+            raise  # the book's own
         raise BrokenTopic(
             f"{name} cannot be imported from {', '.join(folders[1:]) or folders[0]}: "
             f"{type(error).__name__}: {error}"

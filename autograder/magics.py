@@ -5,16 +5,10 @@ from __future__ import annotations
 import ast
 import contextlib
 import re
-import textwrap
 
 from autograder.parsing import UNREADABLE, parse
 
 _MAGIC_LINE = re.compile(r"^([ \t]*)([%!?].*|[\w.*]+\?{1,2}[ \t]*)$", re.MULTILINE)
-_MAGIC_VALUE = re.compile(r"^([ \t]*[\w.,][\w., ]*=)[ \t]*([%!].*)$", re.MULTILINE)
-# Lines that run code, as ``%timeit -n 9 f(x)`` does; and prompts, which IPython drops.
-_RUNS = re.compile(r"%\w+(?:[ \t]+-\w+(?:[ \t]+\d+)?)*[ \t]+(.+)")
-_PROMPT = re.compile(r"^[ \t]*(?:>>>|\.\.\.|In \[\d+\]:)[ ]?", re.MULTILINE)
-_NUMBERED = re.compile(r"^[ \t]*In \[\d+\]:[ ]?", re.MULTILINE)  # valid Python as well
 _LINE_END = re.compile(r"\r\n|\r|\n")
 
 
@@ -31,30 +25,15 @@ def parsed(source: str) -> ast.Module | None:
 
     First as Python reads it: there a line such as ``% 2)`` goes on with the line above.
     """
-    for read in (_without_numbers, without_magics, textwrap.dedent):
+    for text in (source, without_magics(source)):
         with contextlib.suppress(*UNREADABLE):
-            return parse(read(source))
+            return parse(text)
     return None
 
 
-def _without_numbers(source: str) -> str:
-    return _NUMBERED.sub("", source)
-
-
 def without_magics(source: str) -> str:
-    """Python that the parser reads: of IPython's own lines, the Python in them.
+    """Python that the parser reads: with ``pass`` for each of IPython's own lines.
 
     IPython's own translation is not used: it can be kept busy for hours.
     """
-    source = _PROMPT.sub("", "\n".join(lines_in(source)))
-    source = _MAGIC_LINE.sub(lambda m: m[1] + _python_in(m[2], "pass"), source)
-    return _MAGIC_VALUE.sub(lambda m: f"{m[1]} {_python_in(m[2], 'None')}", source)
-
-
-def _python_in(magic: str, otherwise: str) -> str:
-    """The Python that a line of IPython runs, if there is some."""
-    runs = _RUNS.fullmatch(magic)
-    with contextlib.suppress(*UNREADABLE):
-        if runs and parse(runs[1]).body:
-            return runs[1]
-    return otherwise
+    return _MAGIC_LINE.sub(r"\1pass", "\n".join(lines_in(source)))

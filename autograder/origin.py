@@ -112,21 +112,12 @@ def _described(line: str, local: Mapping[str, Any]) -> list[str]:
     known: dict[str, Any] = {}
     for name in re.findall(_NAMES, line, re.ASCII):
         if name.startswith("self."):
-            known[name] = _attribute(local.get("self"), name.removeprefix("self."))
+            known[name] = getattr(local.get("self"), name.removeprefix("self."), ...)
         else:
             known[name] = local.get(name, ...)
     mixed = len({str(value.dtype) for value in known.values() if _is_array(value)}) > 1
     told = ((name, _kind(value, mixed)) for name, value in known.items())
     return [f"`{name}` {what}" for name, what in told if what]
-
-
-def _attribute(owner: Any, name: str) -> Any:
-    """An attribute, or a parameter of a module; no code of the owner runs."""
-    held = vars(owner) if hasattr(owner, "__dict__") else {}
-    for names in (held, held.get("_parameters"), held.get("_buffers")):
-        if isinstance(names, dict) and name in names:
-            return names[name]
-    return ...
 
 
 def _is_array(value: Any) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 
-from autograder.answers import UNREADABLE, encode_error, encode_outcome, outcome
+from autograder.answers import decode, encode_error, encode_outcome, outcome
 from autograder.errors import GraderFault
 from autograder.exercise import Case, Implementation
 
@@ -41,11 +41,12 @@ def reference_answer(case: Case, reference: Implementation, seed: int) -> bytes:
         OwnCodeFailed: it raised anything but the ``ValueError`` that a task asks for,
             or what it returned cannot be sent.
     """
-    encoded = _answer(case, reference, seed, ValueError)
-    if encoded.startswith(UNREADABLE):  # equal to anything else that cannot be sent
-        raise OwnCodeFailed(
-            f"what the course's own {reference.__name__} returns here cannot be read"
-        )
+    encoded = own_answer(case, reference, seed)
+    came = decode(encoded)
+    if came.raised not in (None, "ValueError"):
+        raise _failed(reference, f"{came.raised}: {came.detail}")
+    if came.unreadable is not None:  # equal to anything else that cannot be sent
+        raise _failed(reference, f"what it returns cannot be read: {came.unreadable}")
     return encoded
 
 
@@ -57,36 +58,22 @@ def own_answer(case: Case, implementation: Implementation, seed: int) -> bytes:
     Raises:
         OwnCodeFailed: the machine accounts for it.
     """
-    return _answer(case, implementation, seed, Exception)
-
-
-def _answer(
-    case: Case,
-    implementation: Implementation,
-    seed: int,
-    meant: type[Exception],
-) -> bytes:
-    name = getattr(implementation, "__name__", "code")
     try:
-        value = outcome(case, implementation, seed)
+        return encode_outcome(outcome(case, implementation, seed))
     except KeyboardInterrupt:
         raise
     except BaseException as error:
-        if not isinstance(error, meant) or _is_of_the_machine(error):
-            raise _failed(name, error) from error
+        if not isinstance(error, Exception) or _is_of_the_machine(error):
+            said = " ".join(str(error).split())[:100]
+            raise _failed(implementation, f"{type(error).__name__}: {said}") from error
         return encode_error(error, traced=False)  # a key would give lines away
-    try:
-        return encode_outcome(value)
-    except Exception as error:
-        raise _failed(name, error) from error
 
 
-def _failed(name: str, error: BaseException) -> OwnCodeFailed:
-    said = " ".join(str(error).split())[:100]
-    what = f"{type(error).__name__}: {said}" if said else type(error).__name__
+def _failed(code: Implementation, what: str) -> OwnCodeFailed:
     return OwnCodeFailed(
-        f"the course's own {name} could not be run here ({what}), so no answer can be "
-        "compared with it, and none loses points; free memory or restart, and try again"
+        f"the course's own {getattr(code, '__name__', 'code')} could not be run here "
+        f"({what.removesuffix(': ')}), so no answer can be compared with it, and none "
+        "loses points; free memory or restart, and try again"
     )
 
 

@@ -1,59 +1,27 @@
-"""Parse untrusted source, and tell whose fault it is if that fails.
-
-Python's parser raises ``MemoryError`` for a source that is nested too deeply, and for
-one of which it has no room left for the tree. The first is a fact about the source; the
-second is one about this machine, and is never taken for the first.
-"""
+"""Parse source that students wrote, and show it without parts."""
 
 from __future__ import annotations
 
 import ast
-import math
-import sys
-
-from autograder.errors import GraderFault
 
 # What ``parse``, ``ast.unparse`` and ``ast.dump`` raise; the last two depend on the
 # stack of who asks.
 UNREADABLE = (SyntaxError, ValueError, RecursionError)
 
-# Upper bound on the memory of a syntax tree: a constant, plus bytes per character.
-_ROOM, _ROOM_OF_CHARACTER = 32 * 2**20, 500
-
-# Before 3.12, Python looks for the place of each part of an f-string from the beginning
-# of its text. Braces times characters, of which a thousand million take a second.
-_MOST = 2 * 10**9 if sys.version_info < (3, 12) else math.inf
-
 
 def parse(source: str) -> ast.Module:
     """The syntax tree of a source.
 
+    No mark depends on it: what Python makes of a submission is found out in a sandbox.
+
     Raises:
-        SyntaxError, ValueError: it is not Python, or would take too long to read.
+        SyntaxError, ValueError: it is not Python.
         RecursionError: it is nested more deeply than Python can follow.
-        GraderFault: this process has too little memory to read it.
     """
-    if source.count("{") * len(source) > _MOST:
-        raise ValueError("so long a source with so many braces is not read")
     try:
         return ast.parse(source)
-    except MemoryError:
-        _require(_ROOM + _ROOM_OF_CHARACTER * len(source))
-    try:
-        return ast.parse(source)
-    except MemoryError:
+    except MemoryError:  # which is how the parser says it
         raise RecursionError("nested too deeply for Python's parser") from None
-
-
-def _require(room: int) -> None:
-    """Make sure that memory can be had; it is given back at once, and not filled."""
-    try:
-        bytes(room)
-    except MemoryError:
-        raise GraderFault(
-            "this machine has too little memory to read a source: free some, and try "
-            "again"
-        ) from None
 
 
 def without_docstrings(source: str) -> str:

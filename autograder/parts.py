@@ -112,138 +112,75 @@ def _watched(reference: Implementation, calls: _Calls) -> Implementation:
 
 
 def _names(value: Any, calls: _Calls, results: Sequence[str]) -> dict[Path, str]:
-    known = _known_objects(calls)
-    wholes = {
-        id(result): number
-        for number, result in enumerate(calls.results)
-        if _is_one_object(result)
-    }
+    known = _known_objects(calls, results)
     found: dict[Path, str] = {}
     pieces: list[tuple[Path, int, str]] = []  # parts of results, and of which call
     unknown: list[Path] = []
 
     def walk(path: Path, part: Any) -> None:
-        if id(part) in wholes:
-            pieces.append((path, wholes[id(part)], ""))
-            if isinstance(part, list | tuple):
-                for index in range(len(part)):
-                    name = _result_name(index, len(part), results)
-                    pieces.append(((*path, index), wholes[id(part)], name))
-        elif id(part) in known:
+        if id(part) in known:
             call, name = known[id(part)]
             if call is None:
                 found[path] = name
-            else:
-                index, count = name
-                pieces.append((path, call, _result_name(index, count, results)))
+                return
+            pieces.append((path, call, name))
+            for index in range(len(part) if isinstance(part, list | tuple) else 0):
+                name = _result_name(index, len(part), results)
+                pieces.append(((*path, index), call, name))
         elif isinstance(part, list | tuple):
-            call = _copied(part, known)
             for index, item in enumerate(part):
-                if call is None or id(item) in known:
-                    walk((*path, index), item)
-                else:
-                    name = _result_name(index, len(part), results)
-                    pieces.append(((*path, index), call, name))
+                walk((*path, index), item)
         elif isinstance(part, dict):
             for key, item in part.items():
-                if _is_shape(item):
-                    axes = range(len(item))
-                    found.update(
-                        {(*path, key, n): f"axis {n} of `{key}`" for n in axes}
-                    )
-                else:
-                    walk((*path, key), item)
+                walk((*path, key), item)
         else:
             unknown.append(path)
 
     walk((), value)
-    numbers = _numbers(unknown, value, calls)
-    pieces += [(path, call, "") for path, call in numbers.items()]
     order = list(dict.fromkeys(call for _, call, _ in pieces))
     for path, call, name in pieces:
         number = f"call {order.index(call) + 1}" if len(order) > 1 else ""
         found[path] = ", ".join(filter(None, [number, name]))
-    left = [path for path in unknown if path not in found and not _has_name(path)]
+    left = [path for path in unknown if not any(isinstance(p, str) for p in path)]
     by_case = {path: path[-1] for path in unknown if path and isinstance(path[-1], str)}
     whole = dict.fromkeys(left, "") if len(left) == 1 and not found else {}
     return {**whole, **by_case, **found}
 
 
-def _is_shape(value: Any) -> bool:
-    """Whether a value that a case names is the shape of a parameter."""
-    return isinstance(value, list | tuple) and all(type(size) is int for size in value)
-
-
-def _has_name(path: Path) -> bool:
-    return any(isinstance(part, str) for part in path)
-
-
-def _copied(part: Sequence[Any], known: Mapping[int, Any]) -> int | None:
-    """The call whose results stand in a list, with the numbers among them copied."""
-    pairs = [
-        (known.get(id(item)), (n, len(part)))
-        for n, item in enumerate(part)
-        if _is_one_object(item)
-    ]
-    calls = {one[0] if one and one[1] == place else None for one, place in pairs}
-    return calls.pop() if len(calls) == 1 else None
-
-
-def _numbers(unknown: Sequence[Path], value: Any, calls: _Calls) -> dict[Path, int]:
-    """The calls that single numbers came from, if there is one for each, in order."""
-    paths = [path for path in unknown if not _has_name(path)]
-    same = len(paths) == len(calls.results) and all(
-        type(result) in (int, float, str, bool) and _at(value, path) is result
-        for path, result in zip(paths, calls.results, strict=True)
-    )
-    return {path: number for number, path in enumerate(paths)} if same else {}
-
-
-def _at(value: Any, path: Path) -> Any:
-    for part in path:
-        value = value[part]
-    return value
-
-
-def _known_objects(calls: _Calls) -> dict[int, tuple[int | None, Any]]:
-    """Objects by id: results by call and place, all else by name."""
-    known: dict[int, tuple[int | None, Any]] = {}
+def _known_objects(
+    calls: _Calls, results: Sequence[str]
+) -> dict[int, tuple[int | None, str]]:
+    """Objects by id: the call that a result is of, and a name; all else by name."""
+    known: dict[int, tuple[int | None, str]] = {}
     for owner in calls.owners:
         if hasattr(owner, "named_parameters"):
             for name, parameter in owner.named_parameters():
                 known[id(parameter)] = None, f"the parameter `{name}`"
                 if parameter.grad is not None:
                     known[id(parameter.grad)] = None, f"the gradient of `{name}`"
-    for number, result in enumerate(calls.results):
-        if isinstance(result, list | tuple):
-            for index, part in enumerate(result):
-                if _is_one_object(part):
-                    known[id(part)] = number, (index, len(result))
     for name, value in _inputs(calls):
         known[id(value)] = None, f"{name}{AFTER}"
         if getattr(value, "is_leaf", False) and value.grad is not None:
             known[id(value.grad)] = None, f"the gradient of {name}"
+    for number, result in enumerate(calls.results):
+        parts = result if isinstance(result, list | tuple) else []
+        for index, part in enumerate(parts):
+            if _is_one_object(part):
+                known[id(part)] = number, _result_name(index, len(parts), results)
+    for number, result in enumerate(calls.results):
+        if _is_one_object(result):
+            known[id(result)] = number, ""
     return known
 
 
 def _inputs(calls: _Calls) -> Iterator[tuple[str, Any]]:
-    """The arrays that were passed to some call, and are not what an earlier one gave.
-
-    An array in a list is passed as well.
-    """
-    returned: set[int] = set()
-    passed: set[int] = set()
-    for given, result in zip(calls.inputs, calls.results, strict=True):
+    """The arrays that were passed to some call, alone or in a list."""
+    for given in calls.inputs:
         for name, value in given.items():
             items = value if isinstance(value, list | tuple) else []
             named = [(f"`{name}`", value)]
             named += [(f"`{name}[{n}]`", item) for n, item in enumerate(items)]
-            for said, each in named:
-                if hasattr(each, "shape") and id(each) not in returned:
-                    passed.add(id(each))
-                    yield said, each
-        parts = result if isinstance(result, list | tuple) else [result]
-        returned |= {id(part) for part in parts} - passed
+            yield from (pair for pair in named if hasattr(pair[1], "shape"))
 
 
 def _is_one_object(value: Any) -> bool:

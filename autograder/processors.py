@@ -7,34 +7,22 @@ import math
 import os
 from pathlib import Path
 
+QUOTA = Path("/sys/fs/cgroup/cpu.max")  # as a container sees its own (version 2)
 
-def processors(system: Path = Path("/")) -> int:
-    """Processors that this process may run on, within the quota of its cgroups.
+
+def processors(quota: Path = QUOTA) -> int:
+    """Processors that this process may run on, within the quota of its container.
 
     A container often sees all processors of its machine and may use two of them.
 
     Args:
-        system: where ``/proc`` and ``/sys`` are.
+        quota: the file that holds it, if there is one.
     """
     if hasattr(os, "sched_getaffinity"):
         allowed = len(os.sched_getaffinity(0))
     else:
         allowed = os.cpu_count() or 1
-    return max(1, min([allowed, *map(math.ceil, _quotas(system))]))
-
-
-def _quotas(system: Path) -> list[float]:
-    """What each cgroup (of version 2) around this process allows, in processors."""
-    try:
-        lines = (system / "proc/self/cgroup").read_text().splitlines()
-    except OSError:
-        return []
-    found = []
-    for group in (line[3:] for line in lines if line.startswith("0::")):
-        inside = Path(group.lstrip("/"))
-        for folder in (inside, *inside.parents):
-            with contextlib.suppress(OSError, ValueError):  # no quota is called "max"
-                file = system / "sys/fs/cgroup" / folder / "cpu.max"
-                quota, period = file.read_text().split()
-                found.append(int(quota) / int(period))
-    return found
+    with contextlib.suppress(OSError, ValueError):  # no quota is called "max"
+        most, period = map(int, quota.read_text().split())
+        allowed = min(allowed, math.ceil(most / period))
+    return max(1, allowed)

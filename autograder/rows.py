@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from autograder.answers import Answer
 from autograder.break_exercise import BreakCase
-from autograder.compare import Path, differences
+from autograder.compare import Path, at, differences
 from autograder.exercise import Case
 from autograder.parts import is_input, name_of
 from autograder.reasons import Reason
@@ -168,7 +168,7 @@ def disagreement(
         return Disagreement(Reason.RAISED, _raised(given))
     if isinstance(case, BreakCase):
         verdict = missed(case, right, given)
-        return verdict and Disagreement(verdict.reason, verdict.says)
+        return verdict and Disagreement(*verdict)
     found = differences(right.value, given.value, case.rtol, case.atol)
     if names and UNCHANGED in case.title:  # inputs first, since that is its title
         found = iter(sorted(found, key=lambda one: not is_input(names.get(one[0], ""))))
@@ -177,16 +177,9 @@ def disagreement(
         return None
     path, words = first
     where = name_of(path, names or {})
-    nothing = _at(path, given.value) is None
+    nothing = at(path, given.value) is None
     reason = Reason.NOTHING_RETURNED if nothing else Reason.DIFFERS
     return Disagreement(reason, f"{where}: {words}" if where else words)
-
-
-def _at(path: Path, value: Any) -> Any:
-    """What is at a place within a value."""
-    for key in path:
-        value = value[key]
-    return value
 
 
 def _raised(given: Answer) -> str:

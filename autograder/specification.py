@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 
-MAX_SIZE = 64  # of an axis
 MAX_VALUES = 4096  # of all arguments together
 MAX_BATCH_AXES = 2  # in the place of "..."
 LARGEST = 1000.0  # beyond it, rounding could be taken for a mistake
@@ -82,10 +81,8 @@ class Parameter:
                 given[:extra] = [shape[:extra]]
         if len(given) != len(wanted):
             raise NotAllowed(f"`{self.name}` has shape {shape}, {self._described()}")
-        if any(not 1 <= size <= MAX_SIZE for size in shape):
-            raise NotAllowed(
-                f"`{self.name}` has shape {shape}; each size may be 1 to {MAX_SIZE}"
-            )
+        if 0 in shape:
+            raise NotAllowed(f"`{self.name}` has shape {shape}, which holds nothing")
         for letter, size in zip(wanted, given, strict=True):
             fixed = sizes.setdefault(letter, size)
             if fixed != size:

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import ast
 import builtins
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 DEFINITIONS = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 DEFINITIONS |= ast.Import | ast.ImportFrom
 _QUICK = ("float", "int", "complex", "bool", "str")
-_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
-_COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
-_SCOPES = (*_FUNCTIONS, ast.ClassDef, *_COMPREHENSIONS)
 _NAMED = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.ExceptHandler)
 _NAMED += (ast.MatchAs, ast.MatchStar)
 
@@ -27,18 +24,14 @@ def bound_by(node: ast.AST) -> set[str]:
     return {node.rest} - {None} if isinstance(node, ast.MatchMapping) else set()
 
 
-def names_bound(node: ast.AST) -> set[str]:
-    """The names that code binds in its scope, as at the top level of the notebook."""
-    found, waiting = set(), [node]
-    while waiting:
-        one = waiting.pop()
-        found |= bound_by(one)
-        if isinstance(one, _COMPREHENSIONS):  # a walrus binds outside of it
-            walruses = (n for n in ast.walk(one) if isinstance(n, ast.NamedExpr))
-            found |= {walrus.target.id for walrus in walruses}
-        elif not isinstance(one, _SCOPES):
-            waiting += ast.iter_child_nodes(one)
-    return found
+def names_bound(node: ast.stmt) -> set[str]:
+    """The names that a definition, an import or an assignment is there to bind."""
+    if isinstance(node, ast.Assign | ast.AnnAssign):
+        targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+        parts = [part for target in targets for part in ast.walk(target)]
+    else:
+        parts = [node, *getattr(node, "names", ())]
+    return set().union(*map(bound_by, parts))
 
 
 def only_defines(node: ast.stmt) -> bool:
@@ -50,24 +43,14 @@ def only_defines(node: ast.stmt) -> bool:
 
 def _calls(node: ast.stmt) -> bool:
     """Whether anything is called that may take long."""
-    functions = (call.func for call in _calls_at_once(node))
-    return any(not isinstance(f, ast.Name) or f.id not in _QUICK for f in functions)
-
-
-def _calls_at_once(node: ast.stmt) -> Iterator[ast.Call]:
-    """The calls of a statement as it runs, in a decorator for instance.
-
-    Those in the body of a function come later.
-    """
     waiting: list[ast.AST] = [node]
     while waiting:
         part = waiting.pop()
-        if isinstance(part, ast.Call):
-            yield part
-        if isinstance(part, ast.FunctionDef | ast.AsyncFunctionDef):
-            waiting += [*part.decorator_list, part.args]
-        elif not isinstance(part, ast.Lambda):
+        if isinstance(part, ast.Call) and getattr(part.func, "id", "") not in _QUICK:
+            return True
+        if not isinstance(part, ast.Lambda):  # which runs later
             waiting += ast.iter_child_nodes(part)
+    return False
 
 
 def only_stubs(body: Sequence[ast.stmt]) -> bool:

@@ -10,21 +10,18 @@ from __future__ import annotations
 import ast
 import contextlib
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from typing import Any
 
-from autograder.statements import only_defines
+from autograder.statements import names_bound, only_defines
+from autograder.without_torch import Standin
 
 _COLOUR = re.compile(r"\x1b\[[0-9;]{0,20}m")
-# In a kernel, or elsewhere; of a frame in a function, ", in f(x)" follows.
-_AT = re.compile(
-    r"^\s*(?:Cell In\[\d{1,9}\], line |File <ipython-input-\d{1,9}-\w{1,20}>:)"
-    r"(\d{1,6})\s*$",
-    re.MULTILINE,
-)
+# Of a frame in a function, ", in f(x)" follows.
+_AT = re.compile(r"^\s*Cell In\[\d{1,9}\], line (\d{1,6})\s*$", re.MULTILINE)
 
 
-class StandIn:
+class StandIn(Standin):
     """Takes the place of what a module that is not installed here would have.
 
     So a function that only names it, in an annotation or a decorator, is defined.
@@ -35,18 +32,8 @@ class StandIn:
         decorates = len(arguments) == 1 and callable(arguments[0]) and not options
         return arguments[0] if decorates else self
 
-    def __getattr__(self, name: str) -> StandIn:
-        if name.startswith("__"):
-            raise AttributeError(name)
-        return self
-
     def __getitem__(self, _: Any) -> StandIn:
         return self
-
-    def __or__(self, _: Any) -> StandIn:
-        return self
-
-    __ror__ = __or__
 
 
 def go_on_below_errors(shell: Any) -> None:
@@ -115,16 +102,10 @@ def define(source: str) -> None:
 
 def _stand_in(names: dict[str, Any], node: ast.stmt, error: Any) -> None:
     """Bind what an import would have bound, if its module is not here."""
-    if not isinstance(error, ModuleNotFoundError):
-        return
-    for name in _imported(node):
-        names.setdefault(name, StandIn())
-
-
-def _imported(node: ast.stmt) -> Iterator[str]:
-    if isinstance(node, ast.Import | ast.ImportFrom):
-        for alias in node.names:
-            yield alias.asname or alias.name.partition(".")[0]
+    is_import = isinstance(node, ast.Import | ast.ImportFrom)
+    if is_import and isinstance(error, ModuleNotFoundError):
+        for name in names_bound(node):
+            names.setdefault(name, StandIn())
 
 
 def stopped_in_line(traceback: Iterable[str]) -> int:

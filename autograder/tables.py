@@ -6,7 +6,6 @@ with a fault is not used at all.
 
 from __future__ import annotations
 
-import codecs
 import csv
 import io
 import re
@@ -135,21 +134,15 @@ def read_table(path: Path) -> Table:
 
 
 def _text(content: bytes, path: Path) -> str:
-    """What a file says, in an encoding that it names itself, or in UTF-8."""
-    wide = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
-    encoding = "utf-16" if content.startswith(wide) else "utf-8-sig"
+    """What a file in UTF-8 says."""
     try:
-        text = content.decode(encoding)
+        return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         row = content[: error.start].count(b"\n") + 1
         raise BadTable(
             path,
             [f"row {row}: it is not in UTF-8; save it as “CSV UTF-8” and try again"],
         ) from None
-    if "\0" in text:
-        row = text[: text.index("\0")].count("\n") + 1
-        raise BadTable(path, [f"row {row}: a character of no text; is it a CSV file?"])
-    return text
 
 
 def number_in(text: str) -> float | None:

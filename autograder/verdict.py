@@ -7,8 +7,7 @@ arguments that ``specification`` has let through. Nothing of the student's is ru
 from __future__ import annotations
 
 import importlib.util
-from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -33,17 +32,14 @@ TOO_LARGE = "too large: "
 AGREES = "on these arguments, it agrees with the right one, or differs hardly at all"
 
 
-@dataclass(frozen=True)
-class Verdict:
-    """Whether a case is ``found``; if not, the reason, and what ``kind`` of miss it is.
+class Verdict(NamedTuple):
+    """Why arguments do not find what they should, in words too; if so, no reason."""
 
-    Two verdicts of one kind are equal, however many values or versions they speak of.
-    """
+    reason: Reason = Reason.NONE
+    says: str = ""
 
-    found: bool
-    kind: str = ""
-    says: str = field(default="", compare=False)
-    reason: Reason = field(default=Reason.NOT_FOUND, compare=False)
+
+FOUND = Verdict()
 
 
 def missed(case: BreakCase, right: Answer, given: Answer) -> Verdict | None:
@@ -55,13 +51,13 @@ def missed(case: BreakCase, right: Answer, given: Answer) -> Verdict | None:
             test. An empty answer, as an answer key has it, stands for the former.
         given: the arguments of the student.
     """
-    ours = Verdict(True) if is_empty(right) else verdict(case, right.value)
+    ours = FOUND if is_empty(right) else verdict(case, right.value)
     theirs = verdict(case, given.value)
-    if ours == theirs:
-        return None
-    if theirs.found:
-        return replace(theirs, says="these arguments find the wrong version")
-    return theirs
+    if theirs == FOUND:
+        both = ours == FOUND
+        return None if both else Verdict(Reason.DIFFERS, "these find the wrong version")
+    alike = ours != FOUND and theirs.reason is not Reason.NOT_ALLOWED
+    return None if alike else theirs
 
 
 def is_empty(given: Answer) -> bool:
@@ -83,13 +79,12 @@ def verdict(case: BreakCase, sent: Any) -> Verdict:
         values = number_of_values(arguments)
         if case.most is not None and values > case.most:
             says = f"{TOO_LARGE}{values} values in total, of at most {case.most}"
-            return Verdict(False, AGREES, says, Reason.TOO_LARGE)
+            return Verdict(Reason.TOO_LARGE, says)
         if importlib.util.find_spec("solutions") is None:
-            return Verdict(False, LATER, LATER, Reason.AT_GRADING)
+            return Verdict(Reason.AT_GRADING, LATER)
         right = _right_answer(exercise, arguments)
     except NotAllowed as reason:
-        says = f"{NOT_ALLOWED}{reason}"
-        return Verdict(False, says, says, Reason.NOT_ALLOWED)
+        return Verdict(Reason.NOT_ALLOWED, f"{NOT_ALLOWED}{reason}")
     versions = hidden_versions(exercise)
     asked = versions if case.version is None else versions[case.version :][:1]
     agreeing = [
@@ -98,15 +93,11 @@ def verdict(case: BreakCase, sent: Any) -> Verdict:
         if _agree(right, _answer_of(exercise, known.implementation, arguments))
     ]
     if not agreeing:
-        return Verdict(True)
+        return FOUND
     if case.version is not None:
-        return Verdict(False, AGREES, AGREES)
-    number = len(agreeing)
-    some = (
-        "one wrong version agrees" if number == 1 else f"{number} wrong versions agree"
-    )
-    says = f"on these arguments, {some} with the right one"
-    return Verdict(False, AGREES, says)
+        return Verdict(Reason.NOT_FOUND, AGREES)
+    says = f"on these arguments, {len(agreeing)} of the wrong versions still agree"
+    return Verdict(Reason.NOT_FOUND, f"{says} with the right one")
 
 
 def _right_answer(exercise: BreakExercise, arguments: list[Any]) -> Answer:

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from autograder.break_exercise import BreakExercise
 from autograder.exercise import load_topic, topic_names
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -89,7 +90,10 @@ def test_every_exercise_stands_in_the_files_that_the_guide_names():
     for name in topic_names():
         for file in {file.replace("simplified_attention", name) for file in files}:
             text = (ROOT / file).read_text(encoding="utf-8")
-            missing = {e for e in load_topic(name).exercises if e not in text}
+            asked = load_topic(name).exercises.values()
+            missing = {e.name for e in asked if e.name not in text}
+            if file.startswith("tests/solutions/"):  # the oracle of a test are versions
+                missing -= {e.name for e in asked if isinstance(e, BreakExercise)}
             assert not missing, f"{file} has nothing of {missing}"
 
 

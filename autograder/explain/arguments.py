@@ -9,7 +9,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial, wraps
-from itertools import combinations, permutations
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -97,9 +97,6 @@ def _changes(names: Sequence[str]) -> Iterator[tuple[str, Change]]:
     right = "Your result is the right one"
     for one, other in combinations(names, 2):
         yield f"{right} for `{one}` and `{other}` swapped.", partial(_swap, one, other)
-    for one, other in permutations(names, 2):
-        says = f"{right} if `{other}` is used for `{one}` as well."
-        yield says, partial(_replace, one, other)
     for name in names:
         for words, change in ARGUMENTS.items():
             says = f"{right} {words.format(f'`{name}`')}."
@@ -110,14 +107,9 @@ def _changes(names: Sequence[str]) -> Iterator[tuple[str, Change]]:
 
 
 def _swap(one: str, other: str, given: Bound) -> Bound | None:
-    replaced = _replace(one, other, given)
-    return replaced and {**replaced, other: given[one]}
-
-
-def _replace(one: str, other: str, given: Bound) -> Bound | None:
     if not (_is_array(given.get(one)) and _is_array(given.get(other))):
         return None
-    return {**given, one: given[other]}
+    return {**given, one: given[other], other: given[one]}
 
 
 def _one(name: str, change: Callable[[Any], Any], given: Bound) -> Bound | None:
@@ -159,5 +151,4 @@ ARGUMENTS: dict[str, Callable[[Any], Any]] = {
     ),
     "for {} larger by one": _if("int", lambda n: n + 1),
     "for {} smaller by one": _if("int", lambda n: n - 1),
-    "for one over {}": _if("float", lambda x: 1 / x),
 }

@@ -25,7 +25,7 @@ from autograder.explain.arguments import argument_edits, called_in, wrapped
 from autograder.explain.steps import has_loops, run_within, step_edits
 from autograder.parts import is_input
 from autograder.reasons import Reason
-from autograder.rows import UNCHANGED, disagreement
+from autograder.rows import disagreement
 
 MOST = 400  # edits of one reference that are tried
 LONGER, LEAST = 20, 0.01  # as the reference, and seconds: how long an edit may take
@@ -217,13 +217,7 @@ def _error(given: Sequence[Answer]) -> Explanation | None:
 def _changed_inputs(asked: _Asked) -> Explanation | None:
     """An argument is not what it was before the call."""
     names = {part.name for parts in asked.parts for part in parts}
-    looked_at = {
-        part.name
-        for n, parts in zip(asked.failed, asked.parts, strict=False)
-        if UNCHANGED in asked.cases[n].title
-        for part in parts
-    }
-    changed = sorted(name.split("`")[1] for name in looked_at if is_input(name))
+    changed = sorted(name.split("`")[1] for name in names if is_input(name))
     if not changed:
         return None
     words = IN_PLACE.format(" and ".join(f"`{name}`" for name in changed))

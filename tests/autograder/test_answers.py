@@ -50,7 +50,7 @@ def test_exit_costs_only_the_case():
 
 @pytest.mark.parametrize(
     "value",
-    [object(), {1: 2}, iter([1]), 1j, np.array(["a"]), b"x", [[]] * 20_001, Lying()],
+    [object(), {1: 2}, iter([1]), 1j, np.array(["a"]), b"x", Lying()],
 )
 def test_reason_why_a_result_cannot_be_read_arrives(value):
     sent = answer(case_of(lambda f, rng: f()), lambda: value, 0)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.util
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -27,13 +26,10 @@ from autograder.exercise import (
 )
 from autograder.explain.advice import ANOTHER_TEST, FOUND_LATER, SMALLER
 from autograder.failing import failing_call
-from autograder.hints import hints_on
 from autograder.judge import Report
 from autograder.picture import first_difference
-from autograder.show import as_html, as_text
 from autograder.specification import (
     LARGEST,
-    MAX_SIZE,
     NotAllowed,
     integers,
     read_arguments,
@@ -127,7 +123,7 @@ def test_a_poor_test_is_told_what_it_does_not_show():
     assert report.mistake == "one_row_of_everyday_scores"
     assert [case.message for case in report.cases[:3]] == [AGREES] * 3
     assert report.cases[-1].message == (
-        "on these arguments, 3 wrong versions agree with the right one"
+        "on these arguments, 3 of the wrong versions still agree with the right one"
     )
 
 
@@ -154,7 +150,7 @@ def divides(n, k):
 
 X, QX = [reals("x", "B N")], [reals("q", "D"), reals("X", "N D")]
 WHOLE, TWO = [whole("n", 1, 8)], [whole("n", 1, 8), whole("k", 1, 8)]
-LARGE = np.zeros((MAX_SIZE, MAX_SIZE))
+LARGE = np.zeros((64, 64))
 
 
 @pytest.mark.parametrize(
@@ -162,7 +158,7 @@ LARGE = np.zeros((MAX_SIZE, MAX_SIZE))
     [
         (X, [np.array([[1.0, np.nan]])], "`x` is not finite everywhere"),
         (X, [np.array([1.0, 2.0])], r"`x` has shape \(2,\), expected \(B, N\)"),
-        (X, [np.zeros((1, MAX_SIZE + 1))], "each size may be 1 to 64"),
+        (X, [np.zeros((1, 0))], "which holds nothing"),
         (X, [np.full((1, 1), 2 * LARGEST)], "`x` has to lie between -1000 and 1000"),
         (X, [None], "`x` has to be an array"),
         ([integers("x", "N", 0, 5)], [np.array([1.0])], "has to hold integers"),
@@ -207,9 +203,6 @@ def test_versions_have_to_fit_the_cases():
     assert hide(exercise, one).versions == (one,)
     with pytest.raises(WrongVersions, match="1 cases for wrong versions, and 2"):
         hide(exercise, one, one)
-    other = Mistake("other", "softmax", "hint", abs)
-    with pytest.raises(WrongVersions, match="other is one of softmax"):
-        hide(exercise, other)
 
 
 # Without solutions, as in a course for credit.
@@ -255,29 +248,7 @@ def test_with_a_key_what_is_allowed_is_judged_at_grading(credit, capsys):
         assert words not in said
 
 
-def test_with_a_key_what_is_too_large_or_not_allowed_is_named_at_once(credit):
-    exercise = load_topic(TOPIC).exercises["break_softmax"]
-    report = checking.examine_here(exercise, lambda: (np.zeros((2, 3)),)).report
-    assert (report.score, report.later, report.lacks_points) == (0, 4, True)
-    said, page = as_text(report), as_html(report)
-    assert "4 of 6 points are judged at grading" in said
-    assert "4 are judged at grading" in page
-    assert "0 / 2" in page  # for the small test
-    assert page.count("– / 1") == 4
-    report = checking.examine_here(exercise, lambda: (np.array([np.inf]),)).report
-    assert f"{NOT_ALLOWED}`scores` is not finite everywhere" in as_text(report)
-    assert FOUND_LATER not in as_text(report)
-
-
 # Hints and pictures.
-
-
-def test_hints_do_not_speak_of_arguments_that_go_wrong():
-    exercise = load_topic(TOPIC).exercises["break_softmax"]
-    report = report_on_scores(np.array([1.0, 2.0]))
-    assert hints_on(exercise, report) == list(exercise.hints)
-    unwritten = hints_on(replace(exercise, hints=()), report)
-    assert not any("hint.inputs" in hint for hint in unwritten)
 
 
 def test_the_references_test_is_neither_drawn_nor_given():

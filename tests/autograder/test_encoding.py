@@ -66,20 +66,10 @@ def test_nested_results_keep_their_structure():
     assert value[1] == {"name": "text"}
 
 
-def test_the_bytes_of_a_value_are_those_of_the_format():
-    value = [np.array([[1.5, -2.0]], np.float32), {"a": None}, "é"]
-    assert encode(value) == (
-        b"l\x03\0\0\0"
-        b"a\x0a\x02" + struct.pack("<QQ", 1, 2) + struct.pack("<ff", 1.5, -2.0) + b""
-        b"d\x01\0\0\0" + b"\x01\0\0\0a" + b"0"
-        b"s\x02\0\0\0\xc3\xa9"
-    )
-
-
 def test_a_value_that_is_too_large_is_refused_before_it_is_copied():
     value = ["x" * 400] * 9000 + [np.zeros(MAX_BYTES // 12)]
     tracemalloc.start()
-    with pytest.raises(Unreadable, match=f"{MAX_BYTES} may be sent"):
+    with pytest.raises(Unreadable, match=f"more than {MAX_BYTES} bytes"):
         encode(value)
     _, most = tracemalloc.get_traced_memory()
     tracemalloc.stop()
@@ -94,7 +84,7 @@ def test_a_value_that_holds_itself_is_refused():
     wide = []
     for _ in range(8):
         wide = [wide] * 9000
-    with pytest.raises(Unreadable, match="parts"):
+    with pytest.raises(Unreadable, match="bytes"):
         encode(wide)
 
 

@@ -11,18 +11,10 @@ from torch import nn
 
 from autograder.answers import decode, encode_refusal
 from autograder.exercise import find_topic, load_topic
-from autograder.expected import expect_all
 from autograder.forbid import ForbiddenCall, answer_by_hand, refusing
-from autograder.grading.examine import examine
 from autograder.judge import judge
-from autograder.release.source import source_notebook
-from autograder.release.student import student_notebook
-from autograder.sandbox.connection import fork_servers
-from autograder.sandbox.limits import Limits
-from autograder.submissions.cells import as_handed_in
-from classroom.submissions import right_answers, submission
-from tests.autograder.conftest import code_cell
-from tests.autograder.judged import asked
+from classroom.submissions import right_answers
+from tests.autograder.judged import asked, report_on
 
 x, w, b = torch.randn(2, 3, 4), torch.ones(4), torch.zeros(4)
 NORMS = ("layer_norm", "LayerNorm", "native_layer_norm", "group_norm")
@@ -124,8 +116,6 @@ def test_a_name_that_no_exercise_forbids_is_not_repeated_to_anybody():
 
 # Honest uses, outside of a case: comparisons beside an answer, and tests of it.
 BESIDE = """
-import torch
-from torch import nn
 {answer}
 theirs = nn.TransformerEncoderLayer(8, 2, 5, 0.0, batch_first=True)
 ours, x = EncoderLayer(8, 2, 5), torch.randn(2, 3, 8)
@@ -135,26 +125,9 @@ EncoderLayer.reference = nn.TransformerEncoderLayer
 """
 
 
-def graded(above: str, answer: str) -> dict:
-    """How the exercises of a notebook are graded: those that lost points, by name."""
-    topic = load_topic("transformer")
-    master = student_notebook(source_notebook("transformer"))
-    expected = expect_all(topic)
-    answers = {**right_answers("transformer"), "EncoderLayer": answer.strip()}
-    data = submission(master, answers)
-    data["cells"][1:1] = [code_cell(above)]
-    limits = Limits(cell_seconds=20, submission_seconds=60)
-    handed_in = as_handed_in(master, data, topic.exercises)
-    done = examine(handed_in, topic, expected, limits, servers=fork_servers())
-    found = done.report["exercises"]
-    return {one["name"]: one for one in found if one["score"] < one["max_score"]}
-
-
-def test_a_notebook_that_compares_answers_with_the_library_has_full_points(
-    needs_sandbox,
-):
-    setup = (
-        "from torch.nn import TransformerEncoderLayer\nTransformerEncoderLayer(8, 2)"
-    )
-    answer = BESIDE.format(answer=right_answers("transformer")["EncoderLayer"])
-    assert graded(setup, answer) == {}
+def test_an_answer_that_is_compared_with_the_library_has_full_points():
+    names = {"F": F, "torch": torch, "nn": nn}
+    answer = right_answers("transformer")["EncoderLayer"]
+    exec(BESIDE.format(answer=answer), names)
+    report = report_on("EncoderLayer", names["EncoderLayer"])
+    assert report.score == report.max_score

@@ -31,33 +31,6 @@ SLIPS: dict[str, tuple[list[str], list[str]]] = {
             "NumPy says axis and keepdims",
         ],
     ),
-    "wrong axis and no scale": (
-        [
-            "def attend(q, X):\n    s = X.T @ q\n    a = np.exp(s) / np.exp(s).sum()\n"
-            "    return a @ X, a",
-            "check(attend)",
-        ],
-        ["your line 2, `s = X.T @ q`", "`q` has shape", "needs the k twice"],
-    ),
-    "input changed in place": (
-        [
-            "def softmax(scores):\n    scores -= scores.max(-1, keepdims=True)\n"
-            "    return np.exp(scores) / np.exp(scores).sum(-1, keepdims=True)",
-            "check(softmax)",
-        ],
-        ["failed    1", "`scores` after the call: 35 of 35", "in place"],
-    ),
-    "forward without self": (
-        [
-            "class EncoderLayer(nn.Module):\n"
-            "    def __init__(self, d_model, num_heads, d_ff, *options):\n"
-            "        super().__init__()\n"
-            "        self.scale = nn.Parameter(torch.randn(d_model))\n"
-            "    def forward(x):\n        return x + self.scale",
-            "check(EncoderLayer)",
-        ],
-        ["takes 1 positional argument", "the first one of a method is self"],
-    ),
     "another name, stub still there": (
         [
             STUB.format("softmax(scores)"),
@@ -95,17 +68,6 @@ SLIPS: dict[str, tuple[list[str], list[str]]] = {
             "check(softmax)",
         ],
         ["interrupted in your line 3, `raise KeyboardInterrupt", "never becomes false"],
-    ),
-    "results in the other order": (
-        [
-            "def attend(q, X):\n    s = X @ q / np.sqrt(len(q))\n"
-            "    a = np.exp(s - s.max())\n    a /= a.sum()\n    return a, a @ X",
-            "check(attend)",
-        ],
-        [
-            "the output: shape (4,), expected (9,)",
-            "weights first and the output second",
-        ],
     ),
     "a lambda": (
         ["softmax = lambda scores: scores", "check(softmax)"],

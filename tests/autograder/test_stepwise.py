@@ -83,7 +83,6 @@ def test_what_a_cell_defines(shell, capsys, source, names):
     ("traceback", "line"),
     [
         (["\x1b[0;31m----\x1b[0m", "Cell \x1b[0;32mIn[3], line 12\x1b[0m\n x"], 12),
-        (["File <ipython-input-2-abc>:7\n x"], 7),
         (["Cell In[3], line 12, in f(x)\n x"], 0),
         ([], 0),
     ],

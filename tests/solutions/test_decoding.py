@@ -10,7 +10,6 @@ import torch.nn.functional as F
 from solutions.decoding import (
     KVCache,
     beam_search,
-    break_cached_attention,
     cached_attention,
     greedy_decode,
 )
@@ -42,17 +41,6 @@ def counting_logits(prefix):
 def test_greedy_goes_on_until_each_row_has_ended_or_is_full(starts, longest, expected):
     ids = greedy_decode(counting_logits, np.array(starts), 9, longest)
     assert ids.tolist() == expected
-
-
-def test_greedy_shows_the_whole_prefix_and_no_more_often_than_needed():
-    shown = []
-
-    def next_logits(prefix):
-        shown.append(prefix.tolist())
-        return counting_logits(prefix)
-
-    greedy_decode(next_logits, np.array([7]), 9, 10)
-    assert shown == [[[7]], [[7, 8]]]
 
 
 # beam_search
@@ -133,18 +121,3 @@ def test_any_chunks_give_what_one_causal_pass_gives(rng, counts):
     difference = np.concatenate(outputs, axis=2) - causal_by_torch(query, key, value)
     assert np.abs(difference).max() < 1e-12
     assert cache.length == 9
-
-
-# break_cached_attention
-
-
-def test_break_cached_attention_has_old_and_several_new_tokens():
-    before, query, key, value = break_cached_attention()
-    h, n = query.shape[1:3]
-    assert (h, n - before) == (2, 2)
-    assert before > 0
-    right = causal_by_torch(query, key, value)
-    unmasked = F.scaled_dot_product_attention(
-        *map(torch.from_numpy, (query, key, value))
-    )
-    assert not np.allclose(right, unmasked)

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from solutions.positional_encoding import (
-    break_rotary_embedding,
     rotary_embedding,
     shift_matrix,
     sinusoidal_encoding,
@@ -52,14 +51,3 @@ def test_rotary_embedding_multiplies_pairs_by_complex_numbers_of_length_one(rng,
             expected = pair * turning(position, k, 6, base)
             close(turned[:, :, i, 2 * k], expected.real, atol=1e-12)
             close(turned[:, :, i, 2 * k + 1], expected.imag, atol=1e-12)
-
-
-def test_break_rotary_embedding_turns_by_the_angles_of_the_definition():
-    x, positions, base = break_rotary_embedding()
-    turned = rotary_embedding(x, positions, base)
-    for place, speed in ((0, 1.0), (2, base**-0.5)):
-        pair = complex(*x[0, place : place + 2])
-        turn = cmath.exp(1j * positions[0] * speed)
-        assert complex(*turned[0, place : place + 2]) == pytest.approx(pair * turn)
-    assert positions[0] != 0
-    assert base != 10000

@@ -55,9 +55,3 @@ def test_the_gradient_norm_is_the_one_that_torch_finds(scale, rng):
     )
     norm = torch.linalg.matrix_norm(expected).item()
     assert score_gradient_norm(q, K, scale) == pytest.approx(norm)
-
-
-def test_huge_scores_have_no_gradient_and_no_overflow(rng):
-    with np.errstate(over="raise", invalid="raise"):
-        assert score_gradient_norm(np.ones(2), 1e6 * np.eye(2)[[0, 1, 1]], 1.0) > 0.1
-        assert score_gradient_norm(np.ones(1), np.array([[0.0], [1e6]]), 1.0) == 0

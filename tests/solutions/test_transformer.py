@@ -1,7 +1,5 @@
 """The transformer against torch's own: names, values, gradients, counts."""
 
-import itertools
-
 import numpy as np
 import pytest
 import torch
@@ -23,9 +21,6 @@ EXACT = {"rtol": 0.0, "atol": 1e-10}
 pytestmark = pytest.mark.filterwarnings("ignore:enable_nested_tensor")
 
 ORDERS = pytest.mark.parametrize("norm_first", [False, True], ids=["after", "before"])
-MASKS = pytest.mark.parametrize(
-    ("masked", "padded"), list(itertools.product([False, True], repeat=2))
-)
 
 
 @pytest.fixture(autouse=True)
@@ -96,58 +91,6 @@ def test_feed_forward_is_two_linear_maps_of_torch_with_a_relu(shape):
     np.testing.assert_allclose(ours, theirs, rtol=0, atol=1e-10)
 
 
-KINDS = {
-    "encoder": (EncoderLayer, nn.TransformerEncoderLayer),
-    "decoder": (DecoderLayer, nn.TransformerDecoderLayer),
-}
-
-
-def layer_pair(kind, norm_first, activation=F.relu, eps=1e-5):
-    """Our layer and torch's with the same scrambled weights."""
-    our_class, their_class = KINDS[kind]
-    options = {"norm_first": norm_first, "activation": activation}
-    theirs = their_class(
-        *(E, HEADS, D_FF), dropout=0.0, layer_norm_eps=eps, batch_first=True, **options
-    ).double()
-    scrambled(theirs)
-    ours = our_class(E, HEADS, D_FF, norm_first, activation, eps).double()
-    ours.load_state_dict(theirs.state_dict())
-    return ours, theirs
-
-
-@ORDERS
-@MASKS
-@pytest.mark.parametrize("training", [True, False])
-@pytest.mark.parametrize("kind", KINDS)
-def test_a_layer_is_that_of_torch(kind, norm_first, masked, padded, training):
-    ours, theirs = layer_pair(kind, norm_first)
-    ours.train(training), theirs.train(training)
-    inputs = [tokens(B, N, E)]
-    padding_name, keys, lengths = "src_key_padding_mask", N, [5, 2, 3]
-    if kind == "decoder":
-        inputs.append(tokens(B, T, E))
-        padding_name, keys, lengths = "memory_key_padding_mask", T, [7, 1, 4]
-    mask = causal(N) if masked else None
-    padding_mask = padding(lengths, keys) if padded else None
-    assert_same_values_and_gradients(
-        ours(*inputs, mask, padding_mask),
-        theirs(*inputs, flip(mask), **{padding_name: flip(padding_mask)}),
-        ours,
-        theirs,
-        inputs,
-    )
-
-
-@ORDERS
-@pytest.mark.parametrize("activation", [F.gelu, torch.tanh])
-def test_activation_and_eps_reach_their_places(norm_first, activation):
-    x, memory = tokens(B, N, E), tokens(B, T, E)
-    ours, theirs = layer_pair("encoder", norm_first, activation, 0.2)
-    torch.testing.assert_close(ours(x), theirs(x), **EXACT)
-    ours, theirs = layer_pair("decoder", norm_first, activation, 0.2)
-    torch.testing.assert_close(ours(x, memory), theirs(x, memory), **EXACT)
-
-
 @ORDERS
 def test_whole_stacks_load_the_weights_of_torch_and_give_its_results(norm_first):
     sizes = {"num_encoder_layers": 3, "num_decoder_layers": 3, "dim_feedforward": D_FF}
@@ -162,38 +105,17 @@ def test_whole_stacks_load_the_weights_of_torch_and_give_its_results(norm_first)
     ours.load_state_dict(theirs.state_dict())
     source, target = tokens(B, T, E), tokens(B, N, E)
     padded = padding([7, 1, 4], T)
-    memory = ours.encoder(source, padding_mask=padded)
+    memory = ours.encoder(source, causal(T), padded)
     result = ours.decoder(target, memory, causal(N), padded)
     expected = theirs(
         source,
         target,
+        src_mask=~causal(T),
         tgt_mask=~causal(N),
         src_key_padding_mask=~padded,
         memory_key_padding_mask=~padded,
     )
     assert_same_values_and_gradients(result, expected, ours, theirs, [source, target])
-
-
-class Pattern(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.factor = nn.Parameter(torch.tensor(2.0))
-
-    def forward(self, x, *others, **named):
-        return self.factor * x + len(others) + 10 * len(named)
-
-
-def test_a_stack_copies_any_layer_and_passes_on_what_it_takes():
-    pattern = Pattern()
-    built = Encoder(pattern, 3)
-    pattern.factor.data.fill_(0.0)
-    assert [layer.factor.item() for layer in built.layers] == [2.0, 2.0, 2.0]
-    built.layers[0].factor.data.fill_(5.0)
-    assert built.layers[1].factor.item() == 2.0
-    assert len(list(built.parameters())) == 3
-    x = torch.ones(1, 2, 4)
-    expected = ((5 * x + 11) * 2 + 11) * 2 + 11
-    torch.testing.assert_close(built(x, 0, named=0), expected)
 
 
 @pytest.mark.parametrize(

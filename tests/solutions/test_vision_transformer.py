@@ -17,8 +17,6 @@ from solutions.vision_transformer import (
 )
 from toolkit import weights
 
-SIZES = (8, 4, 3, 12, 3, 3, 20, 5)
-
 
 @pytest.fixture(scope="module")
 def hugging_face():
@@ -60,12 +58,6 @@ def test_equals_hugging_faces_model_after_a_trip_through_its_file(
     images = tensor(rng, 4, 3, 8, 8)
     with torch.no_grad():
         assert (ours(images) - model(images).logits).abs().max() < 1e-8
-
-
-def test_layers_begin_with_weights_of_their_own():
-    model = VisionTransformer(*SIZES)
-    first, second = (model.layers[i].linear1.weight for i in (0, 1))
-    assert not torch.equal(first, second)
 
 
 def test_rollout_equals_the_sum_over_all_paths_through_the_layers(rng):

@@ -108,7 +108,7 @@ VALUES = {  # of what is fitted, by a word of the sentence
 def of_row(row):
     """The right and the wrong array of a row of the table."""
     value = next((v for w, v in VALUES.items() if w in row.says), -2)
-    start = SIGNED if row.undo or "ReLU" in row.says else ROWS
+    start = SIGNED if row.undo else ROWS
     if "opposite" in row.says:
         start = (ROWS > 0.3).astype(float)
     with np.errstate(all="ignore"):
@@ -171,14 +171,8 @@ def changed(change):
 @pytest.mark.parametrize(
     ("name", "made", "said"),
     [
-        (
-            "softmax",
-            changed(lambda y: y * np.log(2)),
-            "times 0.6931, the natural logarithm of 2",
-        ),
-        ("softmax", changed(lambda y: y.T), "all axes in reverse order"),
+        ("softmax", changed(lambda y: y * np.log(2)), "right result times 0.6931."),
         ("softmax", changed(lambda y: [y]), "A comma at the end of a return"),
-        ("softmax", changed(list), "come as a list where one array is expected"),
         ("softmax", changed(lambda y: None), "Nothing was returned"),
         ("softmax", changed(lambda y: y * np.nan), "NaN everywhere"),
         ("softmax", changed(lambda y: y.sum), "brackets are missing after its name"),

@@ -156,7 +156,6 @@ FAULTS = {
     "": "row 1: it is empty",
     "student,chapter\n": "row 1: no column due",
     "student;chapter;due\nlate;x;\xe4": "row 2: it is not in UTF-8; save it as",
-    "\0\0\0": "a character of no text",
 }
 
 
