@@ -1,17 +1,15 @@
-"""The arguments of the first call that goes wrong, for a student to try by hand.
+"""A call that goes wrong, for a student to try by hand.
 
 Only the public seeds are ever used, with which ``check`` asks in every notebook.
 """
 
 from __future__ import annotations
 
-import contextlib
 import copy
 import functools
 import inspect
 import re
-from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
@@ -19,7 +17,6 @@ import numpy as np
 
 from autograder.answers import answer, decode
 from autograder.break_exercise import BreakExercise
-from autograder.compare import Path, differences
 from autograder.errors import AutograderError
 from autograder.exercise import Case, Exercise, Implementation, find_topic
 from autograder.expected import public_seeds
@@ -31,65 +28,87 @@ Arguments = dict[str, Any]  # by the names of the parameters
 LONGEST = 400  # characters of a call that is shown as a line of code
 
 
-@dataclass(eq=False)  # arrays have no single answer
-class _Call:
-    arguments: Arguments
-    method: str = ""
-    built: Arguments = field(default_factory=dict)  # what its object was made with
-    result: Any = None
-    raised: bool = False
+def failing_calls(
+    exercise: Exercise, implementation: Implementation, report: Report
+) -> Iterator[tuple[str, Arguments]]:
+    """A call that goes wrong in each test that fails, its arguments made small.
 
-
-def failing_call(
-    exercise: Exercise, implementation: Implementation, report: Report, expected: list
-) -> tuple[str, Arguments] | None:
-    """What the first call was given that goes wrong on the public seeds.
+    Where solutions are kept from students, nothing tells which of the calls of a test
+    went wrong, so it is its first one, as it was.
 
     Args:
         exercise: what was asked.
-        implementation: the student's.
-        report: on it, with a case that failed.
-        expected: the right answers.
+        implementation: the student's; of a class there are no calls.
+        report: on it.
 
-    Returns:
-        The title of the case and the arguments, copies from before the call: those of
-        a function by name; those of a class by method, ``__init__`` first. ``None`` if
-        no call was made, or calls take no arguments.
+    Yields:
+        The title of the case, and the arguments by name.
     """
-    for title, call in _wrong_calls(exercise, implementation, report, expected):
-        if not call.method:
-            return title, call.arguments
-        return title, {"__init__": call.built, call.method: call.arguments}
-    return None
+    if isinstance(exercise, BreakExercise) or isinstance(implementation, type):
+        return
+    seeds = public_seeds(exercise)
+    for case, seed, found in zip(exercise.cases, seeds, report.cases, strict=True):
+        if not found.passed:
+            tried = (
+                _smaller(exercise, implementation, arguments)
+                for arguments in _calls(case, implementation, seed)
+            )
+            wrong = next((one for one in tried if one is not None), None)
+            if wrong:
+                yield case.title, wrong
 
 
 def example_call(
-    exercise: Exercise, implementation: Implementation, report: Report, expected: list
+    exercise: Exercise, implementation: Implementation, report: Report
 ) -> tuple[str, str] | None:
-    """The smallest call of a function that goes wrong, as a line of code.
+    """The shortest of these calls as a line of code, with the title of its case.
 
-    Args:
-        exercise: what was asked.
-        implementation: the student's.
-        report: on it, with a case that failed.
-        expected: the right answers.
-
-    Returns:
-        The title of the case and the line; ``None`` if there is none that is small
-        enough to be read.
+    ``None`` if there is none that is short enough to be read.
     """
-    found = []
-    for title, call in _wrong_calls(exercise, implementation, report, expected):
-        if not call.method:
-            arguments = _smaller(exercise, implementation, call.arguments)
-            if arguments is None:
-                continue
-            code = f"{exercise.name}({_in_code(arguments)})"
-            if "<" not in code and len(code) <= LONGEST:  # <Generator(PCG64) at ...>
-                found.append((title, code))
-    return min(found, key=lambda one: len(one[1]), default=None)
+    lines = [
+        (title, f"{exercise.name}({_in_code(arguments)})")
+        for title, arguments in failing_calls(exercise, implementation, report)
+    ]
+    short = [  # nothing like <Generator(PCG64) at ...>
+        line for line in lines if "<" not in line[1] and len(line[1]) <= LONGEST
+    ]
+    return min(short, key=lambda line: len(line[1]), default=None)
 
 
+@usual_settings()
+def _calls(case: Case, implementation: Implementation, seed: int) -> list[Arguments]:
+    """What the calls in a case are given; copies from before each call."""
+    calls: list[Arguments] = []
+
+    @functools.wraps(implementation)
+    def noted(*args: Any, **kwargs: Any) -> Any:
+        calls.append(_copied(_named(implementation, args, kwargs)))
+        return implementation(*args, **kwargs)
+
+    answer(case, noted, seed)
+    return calls
+
+
+def _named(function: Implementation, args: tuple, kwargs: Arguments) -> Arguments:
+    """Arguments by the names of their parameters, as far as they fit."""
+    try:
+        return inspect.signature(function).bind(*args, **kwargs).arguments
+    except (TypeError, ValueError):
+        return {f"argument {n}": value for n, value in enumerate(args)} | kwargs
+
+
+def _copied(arguments: Arguments) -> Arguments:
+    return {name: _copy(value) for name, value in arguments.items()}
+
+
+def _copy(value: Any) -> Any:
+    try:
+        return copy.deepcopy(value)
+    except Exception:  # a tensor inside of a graph, say
+        return value.detach().clone() if hasattr(value, "detach") else value
+
+
+@usual_settings()
 def _smaller(
     exercise: Exercise, implementation: Implementation, arguments: Arguments
 ) -> Arguments | None:
@@ -105,7 +124,7 @@ def _smaller(
 
     def told(tried: Arguments) -> tuple[bool, bool]:
         """Whether the call raises as it should, and whether it goes wrong."""
-        case = Case("", 0, lambda function, rng: function(**copy.deepcopy(tried)))
+        case = Case("", 0, lambda function, rng: function(**_copied(tried)))
         right, given = (decode(answer(case, f, 0)) for f in (reference, implementation))
         return right.raised is not None, disagreement(case, right, given) is not None
 
@@ -153,109 +172,3 @@ def _value_in_code(value: Any) -> str:
         )
     text = re.sub(r"\s+", " ", repr(value)).replace("[ ", "[")
     return re.sub(r"dtype=(\w+)", r"dtype='\1'", f"np.{text}")
-
-
-@usual_settings()
-def _wrong_calls(
-    exercise: Exercise, implementation: Implementation, report: Report, expected: list
-) -> list[tuple[str, _Call]]:
-    """A call that goes wrong of each case that failed; those not judged come last."""
-    if isinstance(exercise, BreakExercise):
-        return []
-    rows = list(zip(exercise.cases, public_seeds(exercise), expected, strict=True))
-    order = sorted(range(len(rows)), key=lambda number: not report.cases[number].judged)
-    found = []
-    for number in order:
-        if not report.cases[number].passed:
-            case, seed, right = rows[number]
-            call = _wrong_call(implementation, case, seed, right)
-            found += [(case.title, call)] if call else []
-    return found
-
-
-def _wrong_call(
-    implementation: Implementation, case: Case, seed: int, right: Any
-) -> _Call | None:
-    calls: list[_Call] = []
-    came: list[Any] = []  # what the case returned, if it did
-
-    def run(watched: Implementation, rng: Any) -> Any:
-        came.append(case.run(watched, rng))
-        return came[0]
-
-    given = decode(
-        answer(replace(case, run=run), _recorded(implementation, calls), seed)
-    )
-    if not calls or (given.raised and calls[-1].raised):
-        return calls[-1] if calls else None
-    if given.value is not None and right.value is not None:
-        found = next(
-            differences(right.value, given.value, case.rtol, case.atol), ((), "")
-        )
-        results = _along(came[0], found[0])
-        for call in calls:
-            if any(call.result is part for part in results):
-                return call
-    return calls[0]
-
-
-def _along(value: Any, path: Path) -> list[Any]:
-    """A value and the parts of it that a path leads through."""
-    passed = [value]
-    for step in path:
-        with contextlib.suppress(Exception):
-            passed.append(passed[-1][step])
-    return passed
-
-
-def _recorded(implementation: Implementation, calls: list[_Call]) -> Implementation:
-    """An implementation that notes its calls, with copies of what they are given.
-
-    That an object was made is no call of its own, unless it failed.
-    """
-
-    def noted(function: Callable, method: str = "") -> Callable:
-        @functools.wraps(function)
-        def recorded(*args: Any, **kwargs: Any) -> Any:
-            call = _Call(_named(function, args, kwargs), method)
-            if method:
-                if method == "__init__":
-                    made[id(args[0])] = call.arguments
-                call.built = made.get(id(args[0]), {})
-            calls.append(call)
-            try:
-                call.result = function(*args, **kwargs)
-            except BaseException:
-                call.raised = True
-                raise
-            if method == "__init__":
-                calls.remove(call)
-            return call.result
-
-        return recorded
-
-    made: dict[int, Arguments] = {}  # what objects were made with, by their ids
-    if not isinstance(implementation, type):
-        return noted(implementation)
-    methods = {
-        name: noted(method, name)
-        for name, method in vars(implementation).items()
-        if inspect.isfunction(method) and (name == "__init__" or name[0] != "_")
-    }
-    return type(implementation.__name__, (implementation,), methods)
-
-
-def _named(function: Callable, args: tuple, kwargs: Arguments) -> Arguments:
-    """Copies of arguments by the names of their parameters, as far as they fit."""
-    try:
-        bound = inspect.signature(function).bind(*args, **kwargs).arguments
-    except (TypeError, ValueError):
-        bound = {f"argument {n}": value for n, value in enumerate(args)} | kwargs
-    return {name: _copy(value) for name, value in bound.items() if name != "self"}
-
-
-def _copy(value: Any) -> Any:
-    try:
-        return copy.deepcopy(value)
-    except Exception:  # a tensor inside of a graph, say
-        return value.detach().clone() if hasattr(value, "detach") else value

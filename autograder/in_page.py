@@ -155,7 +155,7 @@ class Page:
             )
         answer = self.names[cell.name]
         with contextlib.redirect_stdout(cell_output.Printed()):
-            found = example_call(exercise, answer, report, judged.reference)
+            found = example_call(exercise, answer, report)
         if found is None:
             return _answer("<p>No small call goes wrong: unfold the tests above.</p>")
         title, code = found
