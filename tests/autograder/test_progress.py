@@ -222,7 +222,7 @@ def test_what_is_judged_at_grading_is_neither_done_nor_to_do(saved, capsys):
 
 
 @pytest.mark.parametrize("name", chapter_names())
-def test_stubs_are_told_from_answers_and_kept_for_a_reset(name):
+def test_stubs_are_told_from_answers_and_kept_beside_them(name):
     source = source_notebook(name)
     for notebook, stubs in ((student_notebook(source), True), (source, False)):
         for cell in notebook.cells:
