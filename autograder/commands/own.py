@@ -96,7 +96,7 @@ def _as_text(report: dict[str, Any]) -> str:
 def _progress(options: argparse.Namespace) -> int:
     from autograder.progress import table_of
 
-    print(table_of(options.folder))
+    say(table_of(options.folder))
     return 0
 
 
