@@ -29,25 +29,3 @@ class Later(importlib.abc.MetaPathFinder):
         """Raise ``Needs`` for a module of such a package; others look further."""
         if name.partition(".")[0] in self.packages:
             raise Needs(name.partition(".")[0])
-
-
-class Absent:
-    """Stands for what was imported from a package that is not loaded yet.
-
-    Attributes:
-        absent_package: its name; every other attribute would be one of the package.
-    """
-
-    def __init__(self, package: str) -> None:
-        self.absent_package = package
-
-    def __getattr__(self, name: str) -> Any:
-        raise Needs(self.absent_package)
-
-    def __call__(self, *_: Any, **__: Any) -> Any:
-        """What was imported may have been a function.
-
-        Raises:
-            Needs: always.
-        """
-        raise Needs(self.absent_package)
