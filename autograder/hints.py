@@ -15,7 +15,7 @@ from autograder.exercise import Exercise, Implementation, UnknownExercise, find_
 from autograder.failing import Arguments, failing_calls
 from autograder.judge import Report
 from autograder.reasons import Reason
-from autograder.show import STYLE, display_page
+from autograder.show import STYLE, display_page, show_note
 
 
 class Hints:
@@ -39,7 +39,7 @@ class Hints:
             return
         name = exercise.name
         if report.score == report.max_score:
-            _show(name, [f"{name} has all its points: there is nothing to hint at."])
+            show_note(name, f"{name} has all its points: there is nothing to hint at.")
             return
         hints = hints_on(exercise, report)
         if _failing_call(exercise, implementation, report):
@@ -53,7 +53,7 @@ class Hints:
             last = f"There are no more hints. solution({name}) shows the solution."
         else:
             last = "There are no more hints."
-        _show(name, [*shown, last])
+        show_note(name, *shown, last)
 
     def inputs(self, function: Implementation) -> Arguments | None:
         """The arguments of a call that goes wrong, to try by hand.
@@ -71,13 +71,13 @@ class Hints:
             return None
         found = _failing_call(exercise, function, report)
         if found is None:
-            _show(exercise.name, ["No single call goes wrong."])
+            show_note(exercise.name, "No single call goes wrong.")
             return None
         title, arguments = found
         use = f"With inputs = hint.inputs({exercise.name}), {exercise.name}(**inputs)"
-        _show(
+        show_note(
             exercise.name,
-            [f"The arguments of a call that goes wrong: {title}. {use} repeats it."],
+            f"The arguments of a call that goes wrong: {title}. {use} repeats it.",
         )
         return arguments
 
@@ -98,7 +98,7 @@ def solution(implementation: Implementation) -> None:
         return
     name = exercise.name
     if not self_study():
-        _show(name, [f"Solutions are not given in this course. Try hint({name})."])
+        show_note(name, f"Solutions are not given in this course. Try hint({name}).")
         return
     source = inspect.getsource(find_topic(name).reference(name))
     page = f"<pre class='attention-solution'>{html.escape(source)}</pre>"
@@ -147,13 +147,3 @@ def _headings_above(chapter: str, name: str) -> tuple[str, str]:
     above = chapter.partition(f":label: exercise-{name}\n")[0]
     headings = re.findall(r"^##? (.+)$", without_code(above), re.MULTILINE)
     return headings[0], headings[-1]
-
-
-def _show(name: str, paragraphs: list[str]) -> None:
-    """Display paragraphs in Jupyter, lines elsewhere."""
-    page = "".join(f"<p>{html.escape(text)}</p>" for text in paragraphs)
-    title = html.escape(name)
-    display_page(
-        f"{STYLE}<div class='attention-hint'><code>{title}</code>{page}</div>",
-        "\n".join([f"{name}:", *(f"  {text}" for text in paragraphs)]),
-    )
