@@ -34,7 +34,6 @@ from autograder.errors import GraderFault
 from autograder.exercise import Exercise, find_topic
 from autograder.failing import example_call
 from autograder.judge import refuse
-from autograder.later import Later, Needs
 from autograder.model_trial import trial
 from autograder.page_cells import (
     Cell,
@@ -54,15 +53,16 @@ NOT_GIVEN = "<p>Solutions are not given in this course.</p>"
 FEW_LINES = 8  # that were printed during a check, and are shown at once
 
 
+class Needs(Exception):
+    """A package is used that the page can load, and has not loaded yet: its name."""
+
+
 @dataclass
 class Page:
     """The state of one page: its names, and the cells that were run.
 
     Args:
         later: packages that the page can load when they are needed.
-
-    Attributes:
-        finder: notices imports of these; it stays in ``sys.meta_path``.
     """
 
     later: Sequence[str] = ()
@@ -75,9 +75,7 @@ class Page:
         self._blocks: dict[str, str] = {}  # sources that passed, by exercise
         stand_in_for_torch()
         self._watch = Watch()
-        self.finder = Later(set(self.later))
-        if self.later:
-            sys.meta_path.insert(0, self.finder)
+        self._later = set(self.later)
 
     def ask(self, question: str) -> str:
         """Do what the page asks for.
@@ -101,11 +99,11 @@ class Page:
         try:
             return json.dumps(getattr(self, asked["do"])(**asked["with"]))
         except Needs as missing:
-            return json.dumps(_answer(needs=missing.package))
+            return json.dumps(_answer(needs=str(missing)))
 
     def arrived(self, package: str, above: Sequence[Cell]) -> dict[str, Any]:
         """Run what waited for a package."""
-        self.finder.packages.discard(package)
+        self._later.discard(package)
         waiting, self._waiting = self._waiting, []
         for one in waiting:
             self._run_or_wait(one.statement, one.cell)
@@ -331,9 +329,8 @@ class Page:
                     silent = cell.source.rstrip().endswith(";")  # as in a notebook
                     shown = "" if silent else cell_output.value(value)
                 self._run[cell.name] = cell.source
-            except Needs:
-                raise
             except BaseException as stopped:  # even sys.exit() ends only this cell
+                self._require_missing(stopped)
                 error = stopped
         page = printed.as_html() + shown + cell_output.figures()
         return page + (cell_output.error(error) if error else ""), error
@@ -365,19 +362,33 @@ class Page:
             if used & names_made(ast.unparse(one.statement)):
                 raise Needs(one.package)
         imported = {name.partition(".")[0] for name in modules_in(source)}
-        for package in sorted(imported & self.finder.packages):
+        for package in sorted(imported & self._later):
             raise Needs(package)
+
+    def _require_missing(self, error: BaseException) -> None:
+        """Ask for a package that one of our modules did not find when it was imported.
+
+        Raises:
+            Needs: the page can load it.
+        """
+        if isinstance(error, ModuleNotFoundError):
+            package = str(error.name).partition(".")[0]
+            if package in self._later:
+                raise Needs(package) from None
 
     def _run_or_wait(self, statement: ast.stmt, cell: Cell) -> None:
         """Run a statement of a setup cell, or let it wait for the package it needs."""
         _remember(cell)
         try:
             self._require_packages(ast.unparse(statement))
-            exec(compile(ast.Module([statement], []), cell.file, "exec"), self.names)
+            try:
+                code = compile(ast.Module([statement], []), cell.file, "exec")
+                exec(code, self.names)
+            except (ImportError, NameError) as missing:
+                # PyTorch, say, or what needs it: its demonstrations have no button.
+                self._require_missing(missing)
         except Needs as missing:
-            self._waiting.append(_Waiting(statement, cell, missing.package))
-        except (ImportError, NameError):
-            pass  # PyTorch, say, or what needs it: its demonstrations have no button
+            self._waiting.append(_Waiting(statement, cell, str(missing)))
 
 
 @dataclass(frozen=True)

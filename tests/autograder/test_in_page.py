@@ -294,10 +294,7 @@ def test_the_solution_is_a_diff_against_the_readers_code(page, monkeypatch):
 def later(tmp_path, monkeypatch):
     """A page that can load a package, which is not there before."""
     (tmp_path / "plotting.py").write_text("def line():\n    return 'drawn'\n")
-    page = Page(later=["plotting"])
-    monkeypatch.setattr(sys, "meta_path", list(sys.meta_path))
-    yield page, lambda: monkeypatch.syspath_prepend(tmp_path)
-    sys.meta_path.remove(page.finder)
+    yield Page(later=["plotting"]), lambda: monkeypatch.syspath_prepend(tmp_path)
     sys.modules.pop("plotting", None)
 
 
