@@ -5,6 +5,7 @@ Only the public seeds are ever used, with which ``check`` asks in every notebook
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import functools
 import inspect
@@ -82,19 +83,13 @@ def _calls(case: Case, implementation: Implementation, seed: int) -> list[Argume
 
     @functools.wraps(implementation)
     def noted(*args: Any, **kwargs: Any) -> Any:
-        calls.append(_copied(_named(implementation, args, kwargs)))
+        with contextlib.suppress(TypeError, ValueError):  # it has other parameters
+            bound = inspect.signature(implementation).bind(*args, **kwargs)
+            calls.append(_copied(bound.arguments))
         return implementation(*args, **kwargs)
 
     answer(case, noted, seed)
     return calls
-
-
-def _named(function: Implementation, args: tuple, kwargs: Arguments) -> Arguments:
-    """Arguments by the names of their parameters, as far as they fit."""
-    try:
-        return inspect.signature(function).bind(*args, **kwargs).arguments
-    except (TypeError, ValueError):
-        return {f"argument {n}": value for n, value in enumerate(args)} | kwargs
 
 
 def _copied(arguments: Arguments) -> Arguments:

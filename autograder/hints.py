@@ -41,7 +41,7 @@ class Hints:
         if report.score == report.max_score:
             show_note(name, f"{name} has all its points: there is nothing to hint at.")
             return
-        hints = hints_on(exercise, report)
+        hints = list(exercise.hints) or [f"Read again: {where_to_read(name)}."]
         if _failing_call(exercise, implementation, report):
             hints.append(f"hint.inputs({name}) gives arguments on which it goes wrong.")
         self._asked[name] += 1
@@ -103,23 +103,6 @@ def solution(implementation: Implementation) -> None:
     source = inspect.getsource(find_topic(name).reference(name))
     page = f"<pre class='attention-solution'>{html.escape(source)}</pre>"
     display_page(STYLE + page, source)
-
-
-def hints_on(exercise: Exercise, report: Report) -> list[str]:
-    """The hints on an answer, the most general one first: those written, if there are.
-
-    Args:
-        exercise: what was asked.
-        report: what is wrong with the answer.
-    """
-    hints = list(exercise.hints)
-    if not hints:
-        hints.append(f"Read again: {where_to_read(exercise.name)}.")
-        if report.reason.is_told:
-            hints.append(report.message)
-        left = "; ".join(case.title for case in report.cases if not case.passed)
-        hints.append(f"These cases are left: {left}.")
-    return hints
 
 
 def _failing_call(

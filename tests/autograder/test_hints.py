@@ -56,28 +56,18 @@ def test_written_hints_come_one_by_one_and_then_the_arguments(said, hint):
     assert "solution(softmax)" in last
 
 
-def test_without_written_hints_the_section_the_cause_and_the_cases_are_told(
-    said, hint, monkeypatch
-):
+def test_without_written_hints_the_section_is_named(said, hint, monkeypatch):
     """As for an exercise of an instructor's own."""
     monkeypatch.setattr(
         load_topic("simplified_attention").exercises["softmax"], "hints", ()
     )
-    for _ in range(4):
-        lines = said(hint, softmax)
-    assert "section “" in lines[1]
-    assert "exp(1000) is infinite" in lines[2]
-    assert "scores in the thousands do not overflow" in lines[3]
-    assert "one row of scores" not in lines[3]  # that case passes
-    assert "hint.inputs(softmax)" in lines[4]
+    assert "section “" in said(hint, softmax)[1]
 
     def stub(scores):
         raise NotImplementedError
 
     stub.__name__ = "softmax"
-    lines = said(hint, stub)
-    assert "one row of scores" in lines[2]
-    assert "hint.inputs" not in "".join(lines)
+    assert "hint.inputs" not in "".join(said(hint, stub))
 
 
 def test_right_answer_has_nothing_to_hint_at(said, hint):
