@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import inspect
 import re
+import sys
 
 import numpy as np
 import pytest
@@ -130,6 +131,12 @@ def test_arguments_that_go_wrong_are_given_to_try(hint, capsys):
     assert inputs["scores"].ndim == 2
     assert inputs["scores"].any()
     assert "the weights along the last axis" in capsys.readouterr().out
+
+
+def test_where_solutions_are_kept_arguments_are_given_as_they_were(hint, monkeypatch):
+    small = hint.inputs(softmax)["scores"]
+    monkeypatch.setitem(sys.modules, "solutions.simplified_attention", None)
+    assert hint.inputs(softmax)["scores"].size > small.size > 1
 
 
 @pytest.mark.parametrize("answer", [right.softmax, lambda: 1, None])
