@@ -31,6 +31,7 @@ from autograder.notebooks import chapter_of, checked_in, read_notebook, source
 from autograder.record import RECORD
 
 CELL_SECONDS = 60  # twice what the grader allows: a student's machine may be slower
+DEFINE = "__import__('autograder.stepwise').stepwise.define({!r})"  # without errors
 HERE = (
     "examined here with the inputs that `check` always uses; other inputs are drawn "
     "for grading"
@@ -88,12 +89,14 @@ def _sources(cells: list[dict[str, Any]], topic: Topic) -> dict[str, str]:
         for number, cell in enumerate(cells, start=1)
         if cell["cell_type"] == "code"
     }
-    is_demo = {
-        n: "demo" in c.get("metadata", {}).get("tags", []) for n, c in code.items()
+    demos = {
+        name: source(cell)
+        for name, cell in code.items()
+        if "demo" in cell.get("metadata", {}).get("tags", [])
     }
-    demos = {name: source(cell) for name, cell in code.items() if is_demo[name]}
-    written = {name: source(cell) for name, cell in code.items() if not is_demo[name]}
-    found = needed(demos, written.values()) | written
+    written = {name: source(cell) for name, cell in code.items() if name not in demos}
+    used = needed(demos, written.values())
+    found = {name: DEFINE.format(text) for name, text in used.items()} | written
     checked = {name for text in written.values() for name in checked_in(text)}
     missing = {
         f"check of {name}": f"from autograder.check import check\ncheck({name})"
