@@ -45,6 +45,7 @@ from autograder.parsing import with_blanks, without_docstrings
 from autograder.reasons import Reason
 from autograder.record import is_stub
 from autograder.show import as_html, headline
+from autograder.statements import names_bound
 from autograder.watch import TooLong, Watch
 from autograder.without_torch import stand_in_for_torch
 from toolkit.your_transformer import IMPORTS
@@ -201,9 +202,8 @@ class Page:
         self._prepare(cell, above)
         shown, error = self._execute(cell)
         if error is None:
-            return self._tried(
-                lambda: {"page": trial(file, cell.name, self.names[cell.name])}
-            )
+            mine = self.names[cell.name]
+            return self._tried(lambda: {"page": trial(file, cell.name, mine)})
         return _answer(shown, failed=True)
 
     def block(self, cell: Cell, above: Sequence[Cell] = ()) -> dict[str, Any]:
@@ -359,7 +359,7 @@ class Page:
         """
         used = names_in(source)
         for one in self._waiting:
-            if used & names_made(ast.unparse(one.statement)):
+            if used & names_bound(one.statement):
                 raise Needs(one.package)
         imported = {name.partition(".")[0] for name in modules_in(source)}
         for package in sorted(imported & self._later):

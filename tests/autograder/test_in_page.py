@@ -303,16 +303,19 @@ def test_a_package_is_asked_for_when_it_is_used_and_not_before(later):
     setup = {
         "name": "setup 2",
         "kind": "setup",
-        "source": "import plotting as plt\nfrom plotting import line\nbefore = 3",
+        "source": "import plotting as plt\nfrom plotting import line\nbefore = 3\n"
+        "def draw():\n    before = plt.line()\n    return before",
     }
     found = ask(page, "run", "before", [setup])
     assert (found["needs"], "3" in found["page"]) == (None, True)
-    assert ask(page, "run", "plt.line()", [setup])["needs"] == "plotting"
+    for uses in ("plt.line()", "line()", "draw()"):
+        assert ask(page, "run", uses, [setup])["needs"] == "plotting"
     install()
     arrived = {"do": "arrived", "with": {"package": "plotting", "above": []}}
     page.ask(json.dumps(arrived))
     assert "drawn" in ask(page, "run", "plt.line()", [setup])["page"]
     assert "drawn" in ask(page, "run", "line()", [setup])["page"]
+    assert "drawn" in ask(page, "run", "draw()", [setup])["page"]
 
 
 def test_a_cell_does_not_run_half_before_its_package_comes(later):
