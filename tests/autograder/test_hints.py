@@ -5,15 +5,16 @@ from __future__ import annotations
 import ast
 import inspect
 import re
-import sys
 
 import numpy as np
 import pytest
 from myst_nb.core.read import read_myst_markdown_notebook
 
 from autograder import check as checking
+from autograder import failing
 from autograder.book import chapter_names, chapters_folder
 from autograder.exercise import load_topic
+from autograder.expected import Expected
 from autograder.hints import Hints, solution, where_to_read
 from solutions import simplified_attention as right
 from tests.suites import sweep
@@ -135,7 +136,8 @@ def test_arguments_that_go_wrong_are_given_to_try(hint, capsys):
 
 def test_where_solutions_are_kept_arguments_are_given_as_they_were(hint, monkeypatch):
     small = hint.inputs(softmax)["scores"]
-    monkeypatch.setitem(sys.modules, "solutions.simplified_attention", None)
+    from_a_key = Expected([], [], [], list)  # has no reference
+    monkeypatch.setattr(failing, "expected_here", lambda *_: from_a_key)
     assert hint.inputs(softmax)["scores"].size > small.size > 1
 
 
