@@ -6,7 +6,6 @@ import argparse
 import logging
 import os
 import sys
-from typing import NoReturn
 
 from autograder.commands import course, extras, marks, own
 from autograder.commands.common import say
@@ -76,21 +75,9 @@ def _nobody_reads() -> bool:
     return False
 
 
-class _Parser(argparse.ArgumentParser):
-    """A parser that says how to pass a name such as ``-ada``, which a student may have.
-
-    argparse takes it for an option of its own.
-    """
-
-    def error(self, message: str) -> NoReturn:
-        if message.endswith("expected one argument"):
-            message += "; one that begins with - needs an equals sign: --option=-value"
-        super().error(message)
-
-
 def make_parser() -> argparse.ArgumentParser:
     """All commands and their options; the book prints them."""
-    parser = _Parser(
+    parser = argparse.ArgumentParser(
         prog="python -m autograder", description="Grade the notebooks of the course."
     )
     commands = parser.add_subparsers(required=True, metavar="COMMAND")

@@ -77,12 +77,12 @@ def not_defined(name: str, implementation: Implementation, cells: list[str]) -> 
     return ""
 
 
-def other_name(name: str, stub: Implementation | None, names: dict[str, Any]) -> str:
+def other_name(name: str, stub: Implementation, names: dict[str, Any]) -> str:
     """The name that an answer may have by mistake; empty if none.
 
     Args:
         name: of the exercise.
-        stub: which is still there under this name; None if nothing is.
+        stub: which is still there under this name.
         names: what the cells of the notebook have defined.
     """
     kind = type if isinstance(stub, type) else FunctionType
@@ -90,7 +90,7 @@ def other_name(name: str, stub: Implementation | None, names: dict[str, Any]) ->
     alike = [
         other
         for other, value in names.items()
-        if isinstance(value, kind if stub else FunctionType | type)
+        if isinstance(value, kind)
         and other == getattr(value, "__name__", "")
         and not is_stub(cell_of(value) or "raise NotImplementedError")
         and (_parameters(value) == wanted != [] or _ratio(name, other) >= CLOSE)

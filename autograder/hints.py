@@ -9,14 +9,13 @@ from collections import Counter
 
 from autograder.answer_key import NoKey
 from autograder.book import chapter_file, chapter_title, without_code
-from autograder.break_exercise import BreakExercise
 from autograder.check import examine_here, find_exercise, self_study
 from autograder.errors import GraderFault
 from autograder.exercise import Exercise, Implementation, UnknownExercise, find_topic
-from autograder.failing import Arguments, failing_call
+from autograder.failing import Arguments, failing_calls
 from autograder.judge import Report
 from autograder.reasons import Reason
-from autograder.show import STYLE, display_page
+from autograder.show import STYLE, display_page, show_note
 
 
 class Hints:
@@ -40,9 +39,11 @@ class Hints:
             return
         name = exercise.name
         if report.score == report.max_score:
-            _show(name, [f"{name} has all its points: there is nothing to hint at."])
+            show_note(name, f"{name} has all its points: there is nothing to hint at.")
             return
-        hints = hints_on(exercise, report)
+        hints = list(exercise.hints) or [f"Read again: {where_to_read(name)}."]
+        if _failing_call(exercise, implementation, report):
+            hints.append(f"hint.inputs({name}) gives arguments on which it goes wrong.")
         self._asked[name] += 1
         asked = self._asked[name]
         shown = [f"{n}. {text}" for n, text in enumerate(hints, start=1)][:asked]
@@ -52,37 +53,32 @@ class Hints:
             last = f"There are no more hints. solution({name}) shows the solution."
         else:
             last = "There are no more hints."
-        _show(name, [*shown, last])
+        show_note(name, *shown, last)
 
-    def inputs(self, implementation: Implementation) -> Arguments | None:
-        """The arguments of the first call that goes wrong, to try by hand.
+    def inputs(self, function: Implementation) -> Arguments | None:
+        """The arguments of a call that goes wrong, to try by hand.
 
-        ``inputs = hint.inputs(attend)``, and then ``attend(**inputs)``. For a class
-        they are given by method.
+        ``inputs = hint.inputs(attend)``, and then ``attend(**inputs)``.
 
         Args:
-            implementation: the function or class that an exercise asks for.
+            function: that an exercise asks for.
         """
         try:
-            exercise = find_exercise(implementation)
-            judged = examine_here(exercise, implementation)
+            exercise = find_exercise(function)
+            report = examine_here(exercise, function).report
         except (UnknownExercise, NoKey, GraderFault) as error:
             print(f"hint: {error}")
             return None
-        report, name = judged.report, exercise.name
-        found = None
-        if report.score < report.max_score and report.reason is not Reason.STUB:
-            expected = judged.reference
-            found = failing_call(exercise, implementation, report, expected)
+        found = _failing_call(exercise, function, report)
         if found is None:
-            _show(name, ["There is no call with arguments that goes wrong."])
+            show_note(exercise.name, "No single call goes wrong.")
             return None
         title, arguments = found
-        if isinstance(implementation, type):
-            use = "They are given by method, as keyword arguments."
-        else:
-            use = f"With inputs = hint.inputs({name}), {name}(**inputs) repeats it."
-        _show(name, [f"The arguments of the call that goes wrong: {title}. {use}"])
+        use = f"With inputs = hint.inputs({exercise.name}), {exercise.name}(**inputs)"
+        show_note(
+            exercise.name,
+            f"The arguments of a call that goes wrong: {title}. {use} repeats it.",
+        )
         return arguments
 
 
@@ -102,31 +98,20 @@ def solution(implementation: Implementation) -> None:
         return
     name = exercise.name
     if not self_study():
-        _show(name, [f"Solutions are not given in this course. Try hint({name})."])
+        show_note(name, f"Solutions are not given in this course. Try hint({name}).")
         return
     source = inspect.getsource(find_topic(name).reference(name))
     page = f"<pre class='attention-solution'>{html.escape(source)}</pre>"
     display_page(STYLE + page, source)
 
 
-def hints_on(exercise: Exercise, report: Report) -> list[str]:
-    """The hints on an answer, the most general one first: those written, if there are.
-
-    Args:
-        exercise: what was asked.
-        report: what is wrong with the answer.
-    """
-    hints = list(exercise.hints)
-    if not hints:
-        hints.append(f"Read again: {where_to_read(exercise.name)}.")
-        if report.reason.is_told:
-            hints.append(report.message)
-        left = "; ".join(case.title for case in report.cases if not case.passed)
-        hints.append(f"These cases are left: {left}.")
-    if report.reason is not Reason.STUB and not isinstance(exercise, BreakExercise):
-        name = exercise.name
-        hints.append(f"hint.inputs({name}) gives arguments on which it goes wrong.")
-    return hints
+def _failing_call(
+    exercise: Exercise, function: Implementation, report: Report
+) -> tuple[str, Arguments] | None:
+    """The first call that goes wrong, with the title of its case; of a stub none."""
+    if report.reason is Reason.STUB:
+        return None
+    return next(failing_calls(exercise, function, report), None)
 
 
 def where_to_read(name: str) -> str:
@@ -145,13 +130,3 @@ def _headings_above(chapter: str, name: str) -> tuple[str, str]:
     above = chapter.partition(f":label: exercise-{name}\n")[0]
     headings = re.findall(r"^##? (.+)$", without_code(above), re.MULTILINE)
     return headings[0], headings[-1]
-
-
-def _show(name: str, paragraphs: list[str]) -> None:
-    """Display paragraphs in Jupyter, lines elsewhere."""
-    page = "".join(f"<p>{html.escape(text)}</p>" for text in paragraphs)
-    title = html.escape(name)
-    display_page(
-        f"{STYLE}<div class='attention-hint'><code>{title}</code>{page}</div>",
-        "\n".join([f"{name}:", *(f"  {text}" for text in paragraphs)]),
-    )

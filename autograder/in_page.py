@@ -16,7 +16,7 @@ import json
 import linecache
 import sys
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from importlib.util import find_spec
 from typing import Any
@@ -34,11 +34,9 @@ from autograder.errors import GraderFault
 from autograder.exercise import Exercise, find_topic
 from autograder.failing import example_call
 from autograder.judge import refuse
-from autograder.later import Absent, Later, Needs
 from autograder.model_trial import trial
 from autograder.page_cells import (
     Cell,
-    ends_silently,
     modules_in,
     names_in,
     names_made,
@@ -47,6 +45,7 @@ from autograder.parsing import with_blanks, without_docstrings
 from autograder.reasons import Reason
 from autograder.record import is_stub
 from autograder.show import as_html, headline
+from autograder.statements import names_bound
 from autograder.watch import TooLong, Watch
 from autograder.without_torch import stand_in_for_torch
 from toolkit.your_transformer import IMPORTS
@@ -55,15 +54,16 @@ NOT_GIVEN = "<p>Solutions are not given in this course.</p>"
 FEW_LINES = 8  # that were printed during a check, and are shown at once
 
 
+class Needs(Exception):
+    """A package is used that the page can load, and has not loaded yet: its name."""
+
+
 @dataclass
 class Page:
     """The state of one page: its names, and the cells that were run.
 
     Args:
         later: packages that the page can load when they are needed.
-
-    Attributes:
-        finder: notices imports of these; it stays in ``sys.meta_path``.
     """
 
     later: Sequence[str] = ()
@@ -72,13 +72,11 @@ class Page:
     def __post_init__(self) -> None:
         self.names.update(__name__="__main__", input=_no_input)
         self._run: dict[str, str] = {}  # sources by the names of cells
-        self._waiting: list[tuple[ast.stmt, Cell]] = []
+        self._waiting: list[_Waiting] = []
         self._blocks: dict[str, str] = {}  # sources that passed, by exercise
         stand_in_for_torch()
         self._watch = Watch()
-        self.finder = Later(set(self.later))
-        if self.later:
-            sys.meta_path.insert(0, self.finder)
+        self._later = set(self.later)
 
     def ask(self, question: str) -> str:
         """Do what the page asks for.
@@ -102,20 +100,19 @@ class Page:
         try:
             return json.dumps(getattr(self, asked["do"])(**asked["with"]))
         except Needs as missing:
-            return json.dumps(_answer(needs=missing.package))
+            return json.dumps(_answer(needs=str(missing)))
 
     def arrived(self, package: str, above: Sequence[Cell]) -> dict[str, Any]:
         """Run what waited for a package."""
-        self.finder.packages.discard(package)
+        self._later.discard(package)
         waiting, self._waiting = self._waiting, []
-        for statement, cell in waiting:
-            self._run_or_wait(statement, cell)
+        for one in waiting:
+            self._run_or_wait(one.statement, one.cell)
         return _answer()
 
     def run(self, cell: Cell, above: Sequence[Cell]) -> dict[str, Any]:
         """Run a cell, after those above it that were not run as they are now."""
         notes = self._prepare(cell, above)
-        self._require_packages(cell)
         shown, error = self._execute(cell)
         first = self._to_run_first(error, above)
         if first:
@@ -155,7 +152,7 @@ class Page:
             )
         answer = self.names[cell.name]
         with contextlib.redirect_stdout(cell_output.Printed()):
-            found = example_call(exercise, answer, report, judged.reference)
+            found = example_call(exercise, answer, report)
         if found is None:
             return _answer("<p>No small call goes wrong: unfold the tests above.</p>")
         title, code = found
@@ -205,13 +202,9 @@ class Page:
         self._prepare(cell, above)
         shown, error = self._execute(cell)
         if error is None:
-            try:
-                printed = contextlib.redirect_stdout(cell_output.Printed())
-                with printed, self._watch.watching():
-                    shown = trial(file, cell.name, self.names[cell.name])
-            except BaseException as stopped:
-                shown, error = cell_output.error(stopped), stopped
-        return _answer(shown, failed=error is not None)
+            mine = self.names[cell.name]
+            return self._tried(lambda: {"page": trial(file, cell.name, mine)})
+        return _answer(shown, failed=True)
 
     def block(self, cell: Cell, above: Sequence[Cell] = ()) -> dict[str, Any]:
         """Check an answer in the file of the language model, among its other blocks."""
@@ -239,14 +232,17 @@ class Page:
         if not self_study():
             return _answer("<p>This needs the book’s solutions.</p>", failed=True)
         own = {name: self.names[name] for name in self._blocks}
+        more = {"own": sorted(own), "program": own_transformer.program(self._blocks)}
+        return self._tried(lambda: own_transformer.trial(file, own, **asked) | more)
+
+    def _tried(self, trial: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+        """What a model makes of a reader's functions, or where it stopped."""
         try:
             printed = contextlib.redirect_stdout(cell_output.Printed())
             with printed, self._watch.watching():
-                found = own_transformer.trial(file, own, **asked)
+                return _answer(**trial())
         except BaseException as stopped:
             return _answer(cell_output.error(stopped), failed=True)
-        program = own_transformer.program(self._blocks)
-        return _answer(**found, own=sorted(own), program=program)
 
     def _examined(self, cell: Cell) -> _Examined:
         """How the answer that a cell defines was judged."""
@@ -309,6 +305,7 @@ class Page:
 
     def _execute(self, cell: Cell) -> tuple[str, BaseException | None]:
         """Run a cell; HTML of what it printed and showed, and what stopped it."""
+        self._require_packages(cell.source)
         _remember(cell)
         self._run.pop(cell.name, None)
         printed = cell_output.Printed()
@@ -329,12 +326,11 @@ class Page:
                 if last is not None:
                     code = compile(ast.Expression(last.value), cell.file, "eval")
                     value = eval(code, self.names)
-                    silent = ends_silently(cell.source, last)
+                    silent = cell.source.rstrip().endswith(";")  # as in a notebook
                     shown = "" if silent else cell_output.value(value)
                 self._run[cell.name] = cell.source
-            except Needs:
-                raise
             except BaseException as stopped:  # even sys.exit() ends only this cell
+                self._require_missing(stopped)
                 error = stopped
         page = printed.as_html() + shown + cell_output.figures()
         return page + (cell_output.error(error) if error else ""), error
@@ -353,34 +349,55 @@ class Page:
             return [other.name for other in waiting]
         return []
 
-    def _require_packages(self, cell: Cell) -> None:
-        """Find packages to load before a cell runs, not halfway through it.
+    def _require_packages(self, source: str) -> None:
+        """Find packages to load before code runs, not halfway through it.
 
         Half a cell would have drawn random numbers when it begins again.
 
         Raises:
             Needs: there is one.
         """
-        for name in names_in(cell.source):
-            if isinstance(self.names.get(name), Absent):
-                raise Needs(self.names[name].absent_package)
-        imported = {name.partition(".")[0] for name in modules_in(cell.source)}
-        for package in sorted(imported & self.finder.packages):
+        used = names_in(source)
+        for one in self._waiting:
+            if used & names_bound(one.statement):
+                raise Needs(one.package)
+        imported = {name.partition(".")[0] for name in modules_in(source)}
+        for package in sorted(imported & self._later):
             raise Needs(package)
+
+    def _require_missing(self, error: BaseException) -> None:
+        """Ask for a package that one of our modules did not find when it was imported.
+
+        Raises:
+            Needs: the page can load it.
+        """
+        if isinstance(error, ModuleNotFoundError):
+            package = str(error.name).partition(".")[0]
+            if package in self._later:
+                raise Needs(package) from None
 
     def _run_or_wait(self, statement: ast.stmt, cell: Cell) -> None:
         """Run a statement of a setup cell, or let it wait for the package it needs."""
         _remember(cell)
         try:
-            exec(compile(ast.Module([statement], []), cell.file, "exec"), self.names)
+            self._require_packages(ast.unparse(statement))
+            try:
+                code = compile(ast.Module([statement], []), cell.file, "exec")
+                exec(code, self.names)
+            except (ImportError, NameError) as missing:
+                # PyTorch, say, or what needs it: its demonstrations have no button.
+                self._require_missing(missing)
         except Needs as missing:
-            self._waiting.append((statement, cell))
-            if isinstance(statement, ast.Import | ast.ImportFrom):
-                for alias in statement.names:
-                    name = (alias.asname or alias.name).partition(".")[0]
-                    self.names[name] = Absent(missing.package)
-        except (ImportError, NameError):
-            pass  # PyTorch, say, or what needs it: its demonstrations have no button
+            self._waiting.append(_Waiting(statement, cell, str(missing)))
+
+
+@dataclass(frozen=True)
+class _Waiting:
+    """A statement of a setup cell that needs a package which is not loaded yet."""
+
+    statement: ast.stmt
+    cell: Cell
+    package: str
 
 
 @dataclass(frozen=True)

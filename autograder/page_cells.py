@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import re
 from dataclasses import dataclass
 
 from autograder.parsing import UNREADABLE, parse
@@ -53,12 +52,6 @@ def modules_in(source: str) -> set[str]:
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
             found |= {node.module, *(f"{node.module}.{a.name}" for a in node.names)}
     return found
-
-
-def ends_silently(source: str, last: ast.Expr) -> bool:
-    """Whether a semicolon follows the last expression of a cell, as in a notebook."""
-    line = re.split(r"\r\n|\r|\n", source)[last.end_lineno - 1].encode()
-    return line[last.end_col_offset :].lstrip().startswith(b";")
 
 
 def _nodes(source: str) -> list[ast.AST]:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import ast
 import copy
 import hashlib
-import inspect
 import itertools
 import json
 import random
@@ -22,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from autograder.answers import Answer, decode
+from autograder.answers import decode
 from autograder.break_exercise import BreakExercise
 from autograder.errors import GraderFault
 from autograder.exercise import Exercise, Implementation, Topic, redefined
@@ -43,20 +42,17 @@ _SHAPE = re.compile(r"# (\([^()]*\))$")
 
 @dataclass(frozen=True)
 class Card:
-    """A task for a thumb: tap a line, put lines in order, or choose.
+    """A task for a thumb: tap a line, or choose.
 
     Attributes:
         exercise: what it is about.
-        kind: one of ``line``, ``order``, ``shape``, ``predict``, ``which``.
+        kind: one of ``line``, ``shape``, ``which``.
         ask: the task.
         says: what is told afterwards.
         code: lines to look at.
         line: the line to tap, from zero; -1 if there is none.
         choose: what is asked about the options.
         options: the first is right.
-        order: lines to put in order.
-        extra: lines that do not belong.
-        needs: pairs of lines, the first of which has to come before the second.
     """
 
     exercise: str
@@ -67,9 +63,6 @@ class Card:
     line: int = -1
     choose: str = ""
     options: tuple[str, ...] = ()
-    order: tuple[str, ...] = ()
-    extra: tuple[str, ...] = ()
-    needs: tuple[tuple[int, int], ...] = ()
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data with an id: a digest of the content."""
@@ -88,10 +81,8 @@ def cards(topic: Topic) -> list[Card]:
             try:
                 wrong = _wrong_edits(exercise, reference, expected)
                 found += _wrong_lines(exercise, wrong)
-                found += _orders(exercise, reference, wrong)
                 found += _shapes(exercise, reference)
-                found += _predictions(topic, exercise, reference, wrong)
-                found += _grids(topic, exercise, expected)
+                found += _grids(exercise, expected)
             except GraderFault:
                 continue  # this machine could not run the course's own code
     return found
@@ -110,7 +101,6 @@ class _Wrong:
     """An edit that loses points: the case in which it shows, and how it does."""
 
     edit: LineEdit
-    make: Implementation
     title: str
     message: str
     raises: bool
@@ -140,7 +130,7 @@ def _judged(
         if disagreement(case, right, answer):
             _, words = disagreement(case, right, answer, expected.part_names(n))
             words = words.replace("yours is", "it gives")
-            return _Wrong(edit, make, case.title, words, answer.raised is not None)
+            return _Wrong(edit, case.title, words, answer.raised is not None)
     return None
 
 
@@ -207,62 +197,6 @@ def _sentence(words: str) -> str:
     return words if words.endswith((".", "?", "!")) else f"{words}."
 
 
-# Put lines in order -------------------------------------------------------------------
-
-
-def _orders(
-    exercise: Exercise, reference: Implementation, wrong: Sequence[_Wrong]
-) -> Iterator[Card]:
-    """The lines of a body without loops, with two that do not belong."""
-    source = source_of(reference)
-    lines = source.splitlines()
-    definition = ast.parse(source).body[0]
-    body = definition.body
-    flat = isinstance(definition, ast.FunctionDef) and all(
-        isinstance(s, ast.Assign | ast.Return | ast.AugAssign | ast.Expr)
-        and s.lineno == s.end_lineno
-        for s in body
-    )
-    if not flat or not 4 <= len(body) <= 10:
-        return
-    right = [_bare(lines[s.lineno - 1]) for s in body]
-    others = {o.edit.line: _bare(o.edit.after) for o in wrong if not o.raises}
-    if len(others) < 2:
-        return
-    extra = _chance(exercise.name, "order").sample(sorted(others.values()), 2)
-    yield Card(
-        exercise.name,
-        "order",
-        f"Put the lines of {exercise.name} in order. Two of them do not belong.",
-        "Each line needs what the lines above it have made.",
-        code=(_signature(definition),),
-        order=tuple(right),
-        extra=tuple(extra),
-        needs=tuple(_dependencies(body)),
-    )
-
-
-def _dependencies(body: Sequence[ast.stmt]) -> Iterator[tuple[int, int]]:
-    """Which statements cannot change places: one makes or changes what another uses."""
-    for (i, first), (j, second) in itertools.combinations(enumerate(body), 2):
-        made, used = _names(first, ast.Store), _names(first, ast.Load)
-        later, reads = _names(second, ast.Store), _names(second, ast.Load)
-        if made & (reads | later) or used & later or isinstance(second, ast.Return):
-            yield i, j
-
-
-def _names(statement: ast.stmt, use: type[ast.expr_context]) -> set[str]:
-    names = {
-        n.id
-        for n in ast.walk(statement)
-        if isinstance(n, ast.Name) and isinstance(n.ctx, use)
-    }
-    changed = isinstance(statement, ast.AugAssign) and isinstance(
-        statement.target, ast.Name
-    )
-    return names | ({statement.target.id} if changed else set())
-
-
 # Trace the shapes ---------------------------------------------------------------------
 
 
@@ -308,123 +242,10 @@ def _written(sizes: Sequence[str]) -> str:
     return f"({sizes[0]},)" if len(sizes) == 1 else f"({', '.join(sizes)})"
 
 
-# Predict a result ---------------------------------------------------------------------
-
-
-def _predictions(
-    topic: Topic, exercise: Exercise, reference: Implementation, wrong: Sequence[_Wrong]
-) -> Iterator[Card]:
-    """What a call with whole numbers gives, beside what wrong versions give."""
-    if isinstance(reference, type):
-        return
-    versions = [known.implementation for known in topic.mistakes(exercise.name)]
-    versions += [one.make for one in wrong if not one.raises]
-    count = 0
-    for words, arguments in _small_calls(exercise, reference).items():
-        result = reference(**copy.deepcopy(arguments))
-        right = _shown(result)
-        others = {_shown(_result(version, arguments)) for version in versions}
-        others -= {"", right}
-        if not right or len(others) < 2:
-            continue
-        yield Card(
-            exercise.name,
-            "predict",
-            f"What does this call of {exercise.name} give?",
-            "The others are what wrong versions give.",
-            code=(words,),
-            choose="It gives (1 for True, 0 for False)"
-            if isinstance(result, np.ndarray) and result.dtype == bool
-            else "It gives",
-            options=(right, *_chance(words).sample(sorted(others), 2)),
-        )
-        count += 1
-        if count == OF_A_KIND:
-            return
-
-
-def _small_calls(
-    exercise: Exercise, reference: Implementation
-) -> dict[str, dict[str, Any]]:
-    """Calls that the cases make and that fit on a card: as code, and the arguments."""
-    found: dict[str, dict[str, Any]] = {}
-
-    def noted(*args: Any, **kwargs: Any) -> Any:
-        arguments = inspect.signature(reference).bind(*args, **kwargs).arguments
-        written = {name: _literal(value) for name, value in arguments.items()}
-        inside = ", ".join(f"{name}={text}" for name, text in written.items())
-        words = f"{exercise.name}({inside})"
-        if written and all(written.values()) and len(words) <= 90:
-            found.setdefault(words, copy.deepcopy(dict(arguments)))
-        return reference(*args, **kwargs)
-
-    for case, seed in zip(exercise.cases, public_seeds(exercise), strict=True):
-        own_answer(case, noted, seed)
-    return found
-
-
-def _literal(value: Any) -> str:
-    """A small argument as code; empty if it cannot be worked with in the head."""
-    if isinstance(value, np.ndarray):
-        if (
-            0 < value.size <= 9
-            and value.ndim <= 2
-            and value.dtype.kind in "bif"
-            and (value.dtype.kind != "f" or np.array_equal(value, np.round(value)))
-        ):
-            return str(
-                value.astype(int if value.dtype.kind == "f" else value.dtype).tolist()
-            )
-        return ""
-    if isinstance(value, bool | int | str) or value is None:
-        return repr(value) if len(repr(value)) < 30 else ""
-    if isinstance(value, float) and value == round(value, 1):
-        return repr(value)
-    if isinstance(value, list | tuple) and len(value) <= 8:
-        parts = [_literal(one) for one in value]
-        return f"[{', '.join(parts)}]" if all(parts) else ""
-    return ""
-
-
-def _result(version: Implementation, arguments: dict[str, Any]) -> Any:
-    try:
-        with np.errstate(all="ignore"):
-            return version(**copy.deepcopy(arguments))
-    except Exception:
-        return None
-
-
-def _shown(value: Any) -> str:
-    """A result as rows of numbers; empty if it is too large or no array."""
-    if isinstance(value, list) and value and all(isinstance(v, int) for v in value):
-        return str(value) if len(value) <= 12 else ""
-    if isinstance(value, bool | int | float | str | np.generic):
-        return f"{value:.4g}" if isinstance(value, float) else repr(value)
-    if isinstance(value, np.ndarray) and 1 <= value.ndim <= 2 and value.size:
-        return _grid(value)
-    return ""
-
-
-def _grid(array: np.ndarray) -> str:
-    """An array of at most 6 x 6 as lines of text; empty if it is larger."""
-    rows = np.atleast_2d(array)
-    if max(rows.shape) > WIDEST or rows.dtype.kind not in "fiub":
-        return ""
-    cells = [[_number(value) for value in row] for row in rows.tolist()]
-    width = max(len(cell) for row in cells for cell in row)
-    return "\n".join("  ".join(cell.rjust(width) for cell in row) for row in cells)
-
-
-def _number(value: Any) -> str:
-    if isinstance(value, int) or (np.isfinite(value) and value == int(value)):
-        return str(int(value))
-    return f"{value:.2f}"
-
-
 # Which mistake is it? -----------------------------------------------------------------
 
 
-def _grids(topic: Topic, exercise: Exercise, expected: Expected) -> Iterator[Card]:
+def _grids(exercise: Exercise, expected: Expected) -> Iterator[Card]:
     """What a known mistake gives beside what is right: which mistake was it?"""
     count = 0
     known = expected.mistakes
@@ -440,7 +261,7 @@ def _grids(topic: Topic, exercise: Exercise, expected: Expected) -> Iterator[Car
         others = [
             other
             for other in known
-            if other is not one and not _alike(other.answers[case], answers[case])
+            if disagreement(exercise.cases[case], answers[case], other.answers[case])
         ]
         firsts = {first_sentence(other.hint)[0] for other in others}
         firsts -= {first_sentence(one.hint)[0]}
@@ -464,8 +285,15 @@ def _grids(topic: Topic, exercise: Exercise, expected: Expected) -> Iterator[Car
             return
 
 
-def _alike(one: Answer, other: Answer) -> bool:
-    """Whether two answers to a case show the same."""
-    if one.value is None or other.value is None:
-        return one.raised == other.raised
-    return str(one.value) == str(other.value)
+def _grid(array: np.ndarray) -> str:
+    """An array of at most 6 x 6 as lines of text; empty if it is larger."""
+    if max(array.shape) > WIDEST:
+        return ""
+    cells = [[_number(value) for value in row] for row in array.tolist()]
+    width = max(len(cell) for row in cells for cell in row)
+    return "\n".join("  ".join(cell.rjust(width) for cell in row) for row in cells)
+
+
+def _number(value: float) -> str:
+    whole = np.isfinite(value) and value == int(value)
+    return str(int(value)) if whole else f"{value:.2f}"

@@ -16,7 +16,7 @@ from IPython.core.inputtransformer2 import TransformerManager
 
 from autograder.book import chapter_names
 from autograder.errors import AutograderError
-from autograder.files import Unusable, printable
+from autograder.files import Unusable
 from autograder.notebooks import chapter_of, grade_id, read_notebook, source
 from autograder.record import RECORD, fingerprint, is_stub
 from autograder.rows import points_in_words
@@ -24,7 +24,6 @@ from autograder.rows import points_in_words
 CHANGED = "changed since it was checked"
 UNCHECKED = "not checked yet"
 TO_DO = "to do"
-MAX_NAME = 100  # characters of a name that are shown
 
 
 class NoNotebooks(AutograderError):
@@ -95,27 +94,12 @@ def table_of(place: Path) -> str:
 
     Raises:
         NoNotebooks: there are no notebooks of the course.
-        Unusable: one file was named, which is no notebook.
     """
-    chapters, notes = read_folder(place) if not place.is_file() else read_one(place)
-    return as_table(chapters, notes)
+    return as_table(*read_notebooks(place))
 
 
-def read_one(path: Path) -> tuple[list[Chapter], list[str]]:
-    """One notebook, as ``read_folder`` gives those of a folder.
-
-    Raises:
-        NoNotebooks: it is none of the course.
-        Unusable: it is no notebook, or damaged.
-    """
-    chapter = read_chapter(path)
-    if chapter is None:
-        raise NoNotebooks(f"{path} has no exercises of the course")
-    return [chapter], []
-
-
-def read_folder(folder: Path) -> tuple[list[Chapter], list[str]]:
-    """The notebooks of a folder and of the folders in it, in the order of the book.
+def read_notebooks(place: Path) -> tuple[list[Chapter], list[str]]:
+    """One notebook, or those of a folder and the folders in it, in the book's order.
 
     Returns:
         The chapters, and a line for each notebook that is not counted.
@@ -123,10 +107,9 @@ def read_folder(folder: Path) -> tuple[list[Chapter], list[str]]:
     Raises:
         NoNotebooks: there are none.
     """
-    if not folder.is_dir():
-        raise NoNotebooks(f"there is no folder or notebook {folder}")
+    inside = sorted([*place.glob("*.ipynb"), *place.glob("[!.]*/*.ipynb")])
     read, notes = [], []
-    for path in sorted([*folder.glob("*.ipynb"), *folder.glob("[!.]*/*.ipynb")]):
+    for path in [place] if place.is_file() else inside:
         try:
             read.append(read_chapter(path))
         except Unusable as error:
@@ -134,22 +117,14 @@ def read_folder(folder: Path) -> tuple[list[Chapter], list[str]]:
     found: dict[str, Chapter] = {}
     for chapter in sorted(filter(None, read), key=lambda c: c.path.stem != c.name):
         if found.setdefault(chapter.name, chapter) is not chapter:
-            notes.append(
-                f"not counted: {chapter.path}, one more of {chapter.name[:MAX_NAME]}"
-            )
+            notes.append(f"not counted: {chapter.path}, one more of {chapter.name}")
     if not found:
-        raise NoNotebooks(
-            f"{folder} holds no notebooks of the course; name the folder in which "
-            "they are"
-        )
-    order = _order()
-    chapters = sorted(found.values(), key=lambda c: (order.get(c.name, 1000), c.name))
-    return chapters, notes
-
-
-def _order() -> dict[str, int]:
-    """The place of each chapter in the book, where the book is at hand."""
-    return {name: place for place, name in enumerate(chapter_names())}
+        why = notes[0] if notes else "name the folder in which they are"
+        raise NoNotebooks(f"{place} holds no notebooks of the course; {why}")
+    order = {name: number for number, name in enumerate(chapter_names())}
+    return sorted(
+        found.values(), key=lambda c: (order.get(c.name, len(order)), c.name)
+    ), notes
 
 
 def read_chapter(path: Path) -> Chapter | None:
@@ -212,18 +187,15 @@ def _record(cell: dict[str, Any], name: str) -> dict[str, Any] | None:
 
 
 def next_step(chapters: list[Chapter]) -> tuple[Chapter, Work] | None:
-    """Where to go on: in the notebook that was begun and saved last, else in the next.
+    """Where to go on: in the notebook that was begun and saved last, or after it.
 
     Returns:
         A chapter and the first of its exercises that is open; ``None`` if none is.
     """
     begun = [chapter for chapter in chapters if chapter.begun]
-    unfinished = [chapter for chapter in begun if chapter.open]
-    if unfinished:
-        chapter = max(unfinished, key=lambda chapter: chapter.saved)
-        return chapter, chapter.open[0]
-    later = chapters.index(begun[-1]) if begun else 0
-    for chapter in chapters[later:] + chapters[:later]:
+    last = max(begun, key=lambda chapter: chapter.saved, default=chapters[0])
+    here = chapters.index(last)
+    for chapter in chapters[here:] + chapters[:here]:
         if chapter.open:
             return chapter, chapter.open[0]
     return None
@@ -231,35 +203,34 @@ def next_step(chapters: list[Chapter]) -> tuple[Chapter, Work] | None:
 
 def as_table(chapters: list[Chapter], notes: list[str]) -> str:
     """The table that ``progress`` prints."""
-    rows = [("chapter", "done", "points")]
+    rows = [("chapter", _columns("done", "points"))]
     for chapter in chapters:
-        rows.append((chapter.name, *_totals(chapter.exercises)))
+        rows.append((chapter.name, _totals(chapter.exercises)))
         if chapter.begun:
             left = [work for work in chapter.exercises if not work.done]
             rows += [(f"    {work.name}", work.state) for work in left]
     everything = [work for chapter in chapters for work in chapter.exercises]
-    rows.append(("all", *_totals(everything)))
-    rows = [tuple(printable(text[:MAX_NAME]) for text in row) for row in rows]
-    width = max(len(row[0]) for row in rows)
-    lines = [
-        f"{first:{width}}  {rest[0]:>8}  {rest[1]:>11}"
-        if len(rest) == 2
-        else f"{first:{width}}  {rest[0]}"
-        for first, *rest in rows
-    ]
-    lines += ["", *map(printable, notes)] if notes else [""]
+    rows.append(("all", _totals(everything)))
+    width = max(len(name) for name, _ in rows)
+    lines = [f"{name:{width}}  {rest}" for name, rest in rows]
+    return "\n".join([*lines, "", *notes, _where_to_go_on(chapters, everything)])
+
+
+def _where_to_go_on(chapters: list[Chapter], everything: list[Work]) -> str:
     following = next_step(chapters)
-    if following is None:
-        later = sum(work.later for work in everything)
-        rest = f"Everything is done; {later:g} points are judged at grading."
-        return "\n".join([*lines, rest if later else "Everything is done."])
-    chapter, work = following
-    name = work.name[:MAX_NAME]
-    lines.append(printable(f"Next: {name} in {chapter.path}: {work.state}"))
-    return "\n".join(lines)
+    if following:
+        chapter, work = following
+        return f"Next: {work.name} in {chapter.path}: {work.state}"
+    later = sum(work.later for work in everything)
+    rest = f"; {later:g} points are judged at grading" if later else ""
+    return f"Everything is done{rest}."
 
 
-def _totals(works: list[Work]) -> tuple[str, str]:
+def _totals(works: list[Work]) -> str:
     done = sum(work.done for work in works)
     score, of = sum(w.score for w in works), sum(w.max_score for w in works)
-    return f"{done} of {len(works)}", f"{score:g} of {of:g}"
+    return _columns(f"{done} of {len(works)}", f"{score:g} of {of:g}")
+
+
+def _columns(done: str, points: str) -> str:
+    return f"{done:>8}  {points:>11}"

@@ -33,6 +33,7 @@ def record(report: Report, source: str) -> dict[str, Any]:
         "max_score": report.max_score,
         "later": report.later,
         "cell": fingerprint(source),
+        "report": report.as_dict(),
     }
     return {RECORD: entry}
 

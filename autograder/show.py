@@ -138,10 +138,14 @@ def executed_cells() -> list[str]:
     return list(get_ipython().history_manager.input_hist_parsed)
 
 
-def show_note(name: str, text: str) -> None:
-    """Display a paragraph about an exercise: as HTML in Jupyter, a line elsewhere."""
-    page = f"<p class='attention-hint'><code>{html.escape(name)}</code>: "
-    display_page(f"{STYLE}{page}{with_code(text)}</p>", f"{name}: {text}")
+def show_note(name: str, *paragraphs: str) -> None:
+    """Display paragraphs about an exercise: as HTML in Jupyter, lines elsewhere."""
+    page = f"<code>{html.escape(name)}</code>"
+    page += "".join(f"<p>{with_code(text)}</p>" for text in paragraphs)
+    display_page(
+        f"{STYLE}<div class='attention-hint'>{page}</div>",
+        "\n".join([f"{name}:", *(f"  {text}" for text in paragraphs)]),
+    )
 
 
 def as_text(report: Report) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import io
-import re
 import symtable
 import sys
 import zipfile
@@ -13,7 +12,6 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from autograder.answer_key import write_key
-from autograder.book import chapters_folder, without_code
 from autograder.exercise import topic_names
 from autograder.page_cells import modules_in, names_made
 from tools.own_modules import (
@@ -186,7 +184,6 @@ def archive(solutions: bool = True) -> bytes:
         for name, file in files.items()
         if solutions or not name.startswith("solutions/")
     }
-    contents |= _outlines()
     if not solutions:
         contents |= _keys()
     buffer = io.BytesIO()
@@ -196,22 +193,6 @@ def archive(solutions: bool = True) -> bytes:
             entry.compress_type = zipfile.ZIP_DEFLATED
             packed.writestr(entry, content)
     return buffer.getvalue()
-
-
-def _outlines() -> dict[str, bytes]:
-    """Headings and labels of exercises, by which hints name the section to read."""
-    chapters = {topic: chapters_folder() / f"{topic}.md" for topic in topics()}
-    return {
-        f"chapters/{topic}.md": outline(path.read_text(encoding="utf-8")).encode()
-        for topic, path in chapters.items()
-    }
-
-
-def outline(chapter: str) -> str:
-    """The headings of a chapter and the labels of its exercises, in their order."""
-    prose = without_code(chapter)
-    found = re.findall(r"^(?:##? .+|:label: exercise-\w+)$", prose, flags=re.M)
-    return "".join(f"{line}\n" for line in found)
 
 
 def _keys() -> dict[str, bytes]:

@@ -69,9 +69,9 @@ FLOORS = [  # from the ground up
     Floor("judge", "judge", "notebooks, processes"),
     Floor(
         "student's side",
-        "answer_key cell_output cells check failing hints in_page later mine "
+        "answer_key cell_output cells check failing hints in_page mine "
         "model_trial outside own_notebook own_transformer page_cells payoffs picture "
-        "practice progress record reset respond show watch",
+        "practice progress record respond show watch",
         "grading, the sandbox, the gradebook",
     ),
     Floor("sandbox", "sandbox", "right answers, marks"),

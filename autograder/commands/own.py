@@ -1,4 +1,4 @@
-"""Commands for a student's own notebook: check, progress, reset."""
+"""Commands for a student's own notebook: check, progress."""
 
 from __future__ import annotations
 
@@ -37,10 +37,6 @@ def add_to(commands: Any) -> None:
         help="where the notebooks are, or one of them",
     )
     progress.set_defaults(run=_progress)
-    reset = commands.add_parser("reset", help="put the stub of an exercise back")
-    reset.add_argument("notebook", type=Path)
-    reset.add_argument("exercise")
-    reset.set_defaults(run=_reset)
     notebooks = commands.add_parser("notebooks", help="write the exercise notebooks")
     notebooks.add_argument("folder", type=Path, metavar="DIR")
     notebooks.set_defaults(run=_notebooks)
@@ -100,14 +96,7 @@ def _as_text(report: dict[str, Any]) -> str:
 def _progress(options: argparse.Namespace) -> int:
     from autograder.progress import table_of
 
-    print(table_of(options.folder))
-    return 0
-
-
-def _reset(options: argparse.Namespace) -> int:
-    from autograder.reset import reset
-
-    reset(options.notebook, options.exercise)
+    say(table_of(options.folder))
     return 0
 
 

@@ -125,19 +125,14 @@ def make_course(
         UnknownExercise: there is no chapter of one of these names.
         BrokenChapter: a chapter could not be released.
         CourseError: a notebook in source/ has tests or points of the instructor's own,
-            or nbgrader would find nothing in such a folder, or the folder lies in a
-            course, or the settings cannot be used.
+            or nbgrader would find nothing in such a folder, or the settings cannot be
+            used.
     """
     use_course(folder)
     for name in names or ():
         require_topic(name)
     folder = folder.resolve()
     require_no_pattern(folder)
-    for parent in folder.parents:
-        if (parent / "nbgrader_config.py").exists() and (parent / "source").is_dir():
-            raise CourseError(
-                f"{folder} lies in the course {parent}: name a folder outside of it"
-            )
     folder.mkdir(parents=True, exist_ok=True)
     settings = folder / "nbgrader_config.py"
     if not settings.exists():

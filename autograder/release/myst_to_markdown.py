@@ -25,14 +25,7 @@ _FOOTNOTE_TEXT = re.compile(r"^\[\^\w+\]:\s*(?P<text>.*(?:\n[ ]+\S.*)*)", re.MUL
 _FOOTNOTE_MARK = re.compile(r"\[\^\w+\]")
 EQUATION_LABEL = re.compile(r"^\$\$\s*\((?P<label>[\w:-]+)\)\s*$", re.MULTILINE)
 
-ADMONITIONS = {
-    "note": "Note",
-    "tip": "Tip",
-    "hint": "Hint",
-    "important": "Important",
-    "warning": "Warning",
-    "seealso": "See also",
-}
+ADMONITIONS = ("note", "tip", "hint", "important", "warning")
 
 
 class UnknownMarkup(AutograderError):
@@ -109,19 +102,14 @@ def _plain_directive(name: str, title: str, body: list[str]) -> Iterator[str]:
     if name == "exercise":
         yield from ["", f"### Exercise: {title.strip()}", ""]
         yield from _plain_lines(body)
-    elif name == "math":
-        yield from ["", "$$", *body, "$$", ""]
     elif name == "predict":  # the answer stays in the chapter
         yield from ["", "**Predict.** " + " ".join(body).strip(), ""]
     elif name == "margin":
         yield from ["", *_plain_lines(body), ""]
     elif name == "quiz":
         yield from _plain_quiz(body)
-    elif name in ADMONITIONS or name == "admonition":
-        first = title.strip() if name == "admonition" else ""
-        if name in ADMONITIONS and title.strip():
-            body = [title.strip(), *body]
-        yield from ["", f"> **{first or ADMONITIONS[name]}**", ">"]
+    elif name == "admonition" or name in ADMONITIONS and not title:
+        yield from ["", f"> **{title.strip() or name.capitalize()}**", ">"]
         yield from (f"> {line}".rstrip() for line in _plain_lines(body))
         yield ""
     else:
@@ -155,16 +143,12 @@ def _plain_role(
     role: str, text: str, bibliography: Path | None, names: Mapping[str, str]
 ) -> str:
     named = _WITH_TARGET.match(text)
-    if role == "math":
-        return f"${text}$"
     if role.startswith("cite"):
         return _citation(role, text, bibliography)
-    if named and role in ("ref", "doc", "term", "numref", "eq"):
-        return named["text"]
-    if role == "term":
-        return text
-    if role not in ("doc", "numref", "eq", "ref"):
+    if role not in ("ref", "doc", "term", "numref", "eq"):
         raise UnknownMarkup(f"the role {{{role}}} has no plain Markdown form")
+    if named or role == "term":
+        return named["text"] if named else text
     target = text.rpartition("/")[2]
     if target not in names:
         raise UnknownMarkup(f"{{{role}}}`{text}` refers to something without a name")

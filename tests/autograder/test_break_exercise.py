@@ -25,7 +25,7 @@ from autograder.exercise import (
     topic_names,
 )
 from autograder.explain.advice import ANOTHER_TEST, FOUND_LATER, SMALLER
-from autograder.failing import failing_call
+from autograder.failing import failing_calls
 from autograder.judge import Report
 from autograder.picture import first_difference
 from autograder.specification import (
@@ -248,7 +248,7 @@ def test_with_a_key_what_is_allowed_is_judged_at_grading(credit, capsys):
         assert words not in said
 
 
-# Hints and pictures.
+# Pictures and calls.
 
 
 def test_the_references_test_is_neither_drawn_nor_given():
@@ -260,4 +260,4 @@ def test_the_references_test_is_neither_drawn_nor_given():
     judged = checking.examine_here(exercise, wrong)
     report, given, reference = judged.report, judged.given, judged.reference
     assert first_difference(exercise, report, given, reference) is None
-    assert failing_call(exercise, wrong, report, reference) is None
+    assert not list(failing_calls(exercise, wrong, report))

@@ -162,9 +162,7 @@ def test_what_is_printed_is_shown_as_text_and_cut_off(page):
 @pytest.mark.parametrize(
     ("source", "shown"),
     [
-        ("'ä';", False),
-        ("'ä' # not;", True),
-        ("max(\n'ä',\n'a')  ;", False),
+        ("max(\n'ä',\n'a');\n", False),
         ("'ä'", True),
     ],
 )
@@ -296,10 +294,7 @@ def test_the_solution_is_a_diff_against_the_readers_code(page, monkeypatch):
 def later(tmp_path, monkeypatch):
     """A page that can load a package, which is not there before."""
     (tmp_path / "plotting.py").write_text("def line():\n    return 'drawn'\n")
-    page = Page(later=["plotting"])
-    monkeypatch.setattr(sys, "meta_path", list(sys.meta_path))
-    yield page, lambda: monkeypatch.syspath_prepend(tmp_path)
-    sys.meta_path.remove(page.finder)
+    yield Page(later=["plotting"]), lambda: monkeypatch.syspath_prepend(tmp_path)
     sys.modules.pop("plotting", None)
 
 
@@ -308,16 +303,19 @@ def test_a_package_is_asked_for_when_it_is_used_and_not_before(later):
     setup = {
         "name": "setup 2",
         "kind": "setup",
-        "source": "import plotting as plt\nfrom plotting import line\nbefore = 3",
+        "source": "import plotting as plt\nfrom plotting import line\nbefore = 3\n"
+        "def draw():\n    before = plt.line()\n    return before",
     }
     found = ask(page, "run", "before", [setup])
     assert (found["needs"], "3" in found["page"]) == (None, True)
-    assert ask(page, "run", "plt.line()", [setup])["needs"] == "plotting"
+    for uses in ("plt.line()", "line()", "draw()"):
+        assert ask(page, "run", uses, [setup])["needs"] == "plotting"
     install()
     arrived = {"do": "arrived", "with": {"package": "plotting", "above": []}}
     page.ask(json.dumps(arrived))
     assert "drawn" in ask(page, "run", "plt.line()", [setup])["page"]
     assert "drawn" in ask(page, "run", "line()", [setup])["page"]
+    assert "drawn" in ask(page, "run", "draw()", [setup])["page"]
 
 
 def test_a_cell_does_not_run_half_before_its_package_comes(later):

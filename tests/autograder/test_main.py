@@ -121,7 +121,6 @@ def test_grade_says_what_happened_in_each_chapter(course, master, right, capsys)
     [
         (["grade", "simplifed-atention", "--course", "{course}"], f"mean {TOPIC}?"),
         (["course", "{course}/../new", "simplified_atention"], f"mean {TOPIC}?"),
-        (["course", "{course}/inside", TOPIC], "lies in the course"),
         (["course", "{course}/../Year [2026]", TOPIC], "has a square bracket"),
         (["grade", TOPIC, "--course", "{course}/missing"], "is no course"),
         (["report", TOPIC, "--course", "{course}/missing"], "is no course"),
@@ -173,7 +172,6 @@ def test_names_are_printed_without_what_a_terminal_acts_on():
     [
         (["grade", TOPIC, "--course", "x", "--jobs", "0"], "not a number of 1 or more"),
         (["regrade", TOPIC, "--course", "x", "--points", "nan"], "not a number above"),
-        (["changes", TOPIC, "--student", "-ada"], "--option=-value"),
     ],
 )
 def test_an_option_that_has_no_sense_is_refused(capsys, words, says):

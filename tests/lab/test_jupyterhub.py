@@ -1,4 +1,4 @@
-"""A student on a JupyterHub: fetches, checks an answer, submits and reads the feedback.
+"""A student on a JupyterHub: fetches, submits and reads the feedback.
 
 The hub is a real one, with a password and a server for each student. What students have
 there is the wheel, and nothing of the course but what nbgrader's exchange gives them.
@@ -15,14 +15,12 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import closing, suppress
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 import requests
-from requests.cookies import get_cookie_header
-from websocket import create_connection
 
 from autograder.__main__ import main
 from autograder.exercise import load_topic
@@ -141,41 +139,6 @@ class Session:
         assert answer.ok, answer.text
         return answer.json()
 
-    def run(self, kernel: str, cells: list[str]) -> list[str]:
-        """Run cells in a kernel, as JupyterLab does; what each of them shows."""
-        address = f"{self.home}/api/kernels/{kernel}/channels"
-        asked = requests.Request("GET", address).prepare()
-        channel = create_connection(
-            address.replace("http", "ws", 1),
-            timeout=PATIENCE,
-            cookie=get_cookie_header(self.web.cookies, asked),
-            header=["Sec-Fetch-Mode: websocket"],
-        )
-        with closing(channel):
-            return [run_cell(channel, cell) for cell in cells]
-
-
-def run_cell(channel: Any, source: str) -> str:
-    """Send a cell to a kernel, and read until it is idle again."""
-    me = secrets.token_hex()
-    header = {"msg_id": me, "msg_type": "execute_request", "version": "5.3"}
-    header |= {"session": me, "username": ME, "date": ""}
-    content = {"code": source, "silent": False, "store_history": True}
-    content |= {"user_expressions": {}, "allow_stdin": False, "stop_on_error": False}
-    message = {"header": header, "parent_header": {}, "metadata": {}}
-    message |= {"content": content, "channel": "shell", "buffers": []}
-    channel.send(json.dumps(message))
-    shown = []
-    while True:
-        got = json.loads(channel.recv())
-        if got["parent_header"].get("msg_id") != me:
-            continue
-        content = got["content"]
-        if got["msg_type"] == "status" and content["execution_state"] == "idle":
-            return "\n".join(shown)
-        shown += [content.get("text", ""), content.get("evalue", "")]
-        shown += [content.get("data", {}).get("text/plain", "")]
-
 
 @pytest.fixture(scope="module")
 def session(
@@ -217,7 +180,7 @@ def session(
             print(log.read_text())
 
 
-def test_a_session_on_a_hub_checks_submits_and_gets_feedback(
+def test_a_session_on_a_hub_fetches_submits_and_gets_feedback(
     course: Path, session: Session, needs_sandbox: None
 ):
     (listed,) = session.call("GET", "assignments", params=COURSE)["value"]
@@ -232,21 +195,6 @@ def test_a_session_on_a_hub_checks_submits_and_gets_feedback(
     released = session.call("GET", path)["content"]
     written = submission(released, work)
     session.call("PUT", path, json={"type": "notebook", "content": written})
-    kernel = session.call("POST", "api/kernels", json={"path": notebook["path"]})["id"]
-    cells = [
-        "import solutions",
-        "import numpy as np\nfrom autograder.check import check",
-        work["softmax"],
-        "check(softmax)",
-        right["softmax"],
-        "check(softmax)",
-    ]
-    shown = session.run(kernel, cells)
-    assert "No module named 'solutions'" in shown[0]
-    hint = mistake.hint.split(",")[0]
-    assert hint in " ".join(shown[3].split()), shown
-    assert "7 of 7 points" in shown[5], shown
-
     session.call("POST", "assignments/submit", data=COURSE)
     nbgrader(course, "collect", TOPIC)
     for command in ("grade", "feedback"):
@@ -257,7 +205,7 @@ def test_a_session_on_a_hub_checks_submits_and_gets_feedback(
     nbgrader(course, "release_feedback", TOPIC)
     session.call("POST", "assignments/fetch_feedback", data=COURSE)
     (page,) = session_files(session, f"{TOPIC}/feedback")
-    assert hint in page
+    assert mistake.hint.split(",")[0] in page
 
 
 def session_files(session: Session, folder: str) -> list[str]:

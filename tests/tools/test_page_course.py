@@ -1,40 +1,11 @@
 """What pages carry of the course."""
 
-import io
 import subprocess
 import sys
-import zipfile
-from pathlib import Path
 
 import pytest
 
-from autograder.exercise import load_topic
-from autograder.hints import where_to_read
 from tools import page_course
-
-
-@pytest.fixture(scope="module")
-def unpacked(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The course as a page has it."""
-    folder = tmp_path_factory.mktemp("course")
-    with zipfile.ZipFile(io.BytesIO(page_course.archive())) as packed:
-        packed.extractall(folder)
-    return folder
-
-
-@pytest.mark.parametrize("chapter", page_course.topics())
-def test_hints_in_a_page_name_the_section_that_hints_in_a_notebook_name(
-    chapter: str, unpacked: Path, monkeypatch: pytest.MonkeyPatch
-):
-    names = list(load_topic(chapter).exercises)
-    expected = [where_to_read(name) for name in names]
-    assert all("section “" in place for place in expected)
-    monkeypatch.setattr(
-        "autograder.hints.chapter_file",
-        lambda name: unpacked / "chapters" / f"{name}.md",
-    )
-    assert [where_to_read(name) for name in names] == expected
-
 
 WITHOUT_TORCH = """
 import sys

@@ -34,15 +34,13 @@ def bibliography(tmp_path):
         ("{numref}`fig-x` shows", "Figure 2 shows"),
         ("Write {eq}`eq-x`.", "Write (3)."),
         ("Chapter {doc}`../x/several_heads` has", "Chapter “Heads” has"),
-        ("{math}`x^2`", "$x^2$"),
         ("$$\nx\n$$ (eq-x)", "$$\nx\n\\tag{3}\n$$"),
         ("$$\nx\n$$ (eq-never-named)", "$$\nx\n$$"),
         (
             "Text.[^a] More.\n\n[^a]: Small\n    print.\n\nEnd.",
             "Text.\\* More.\n\n\\* Small print.\n\nEnd.",
         ),
-        ("```{math}\n:label: eq\nx\n```", "$$\nx\n$$"),
-        ("```{note} Be kind.\n```", "> **Note**\n>\n> Be kind."),
+        ("```{note}\nBe kind.\n```", "> **Note**\n>\n> Be kind."),
         (
             "````{admonition} Common misreading\n:class: warning\n\nNo.\n````",
             "> **Common misreading**\n>\n> No.",
