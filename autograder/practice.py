@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from autograder.answers import decode
+from autograder.answers import Answer, decode
 from autograder.break_exercise import BreakExercise
 from autograder.errors import GraderFault
 from autograder.exercise import Exercise, Implementation, Topic, redefined
@@ -42,17 +42,20 @@ _SHAPE = re.compile(r"# (\([^()]*\))$")
 
 @dataclass(frozen=True)
 class Card:
-    """A task for a thumb: tap a line, or choose.
+    """A task for a thumb: tap a line, put lines in order, or choose.
 
     Attributes:
         exercise: what it is about.
-        kind: one of ``line``, ``shape``, ``which``.
+        kind: one of ``line``, ``order``, ``shape``, ``which``.
         ask: the task.
         says: what is told afterwards.
         code: lines to look at.
         line: the line to tap, from zero; -1 if there is none.
         choose: what is asked about the options.
         options: the first is right.
+        order: lines to put in order.
+        extra: lines that do not belong.
+        needs: pairs of lines, the first of which has to come before the second.
     """
 
     exercise: str
@@ -63,6 +66,9 @@ class Card:
     line: int = -1
     choose: str = ""
     options: tuple[str, ...] = ()
+    order: tuple[str, ...] = ()
+    extra: tuple[str, ...] = ()
+    needs: tuple[tuple[int, int], ...] = ()
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data with an id: a digest of the content."""
@@ -81,6 +87,7 @@ def cards(topic: Topic) -> list[Card]:
             try:
                 wrong = _wrong_edits(exercise, reference, expected)
                 found += _wrong_lines(exercise, wrong)
+                found += _orders(exercise, reference, wrong)
                 found += _shapes(exercise, reference)
                 found += _grids(exercise, expected)
             except GraderFault:
@@ -101,6 +108,7 @@ class _Wrong:
     """An edit that loses points: the case in which it shows, and how it does."""
 
     edit: LineEdit
+    make: Implementation
     title: str
     message: str
     raises: bool
@@ -130,7 +138,7 @@ def _judged(
         if disagreement(case, right, answer):
             _, words = disagreement(case, right, answer, expected.part_names(n))
             words = words.replace("yours is", "it gives")
-            return _Wrong(edit, case.title, words, answer.raised is not None)
+            return _Wrong(edit, make, case.title, words, answer.raised is not None)
     return None
 
 
@@ -197,6 +205,62 @@ def _sentence(words: str) -> str:
     return words if words.endswith((".", "?", "!")) else f"{words}."
 
 
+# Put lines in order -------------------------------------------------------------------
+
+
+def _orders(
+    exercise: Exercise, reference: Implementation, wrong: Sequence[_Wrong]
+) -> Iterator[Card]:
+    """The lines of a body without loops, with two that do not belong."""
+    source = source_of(reference)
+    lines = source.splitlines()
+    definition = ast.parse(source).body[0]
+    body = definition.body
+    flat = isinstance(definition, ast.FunctionDef) and all(
+        isinstance(s, ast.Assign | ast.Return | ast.AugAssign | ast.Expr)
+        and s.lineno == s.end_lineno
+        for s in body
+    )
+    if not flat or not 4 <= len(body) <= 10:
+        return
+    right = [_bare(lines[s.lineno - 1]) for s in body]
+    others = {o.edit.line: _bare(o.edit.after) for o in wrong if not o.raises}
+    if len(others) < 2:
+        return
+    extra = _chance(exercise.name, "order").sample(sorted(others.values()), 2)
+    yield Card(
+        exercise.name,
+        "order",
+        f"Put the lines of {exercise.name} in order. Two of them do not belong.",
+        "Each line needs what the lines above it have made.",
+        code=(_signature(definition),),
+        order=tuple(right),
+        extra=tuple(extra),
+        needs=tuple(_dependencies(body)),
+    )
+
+
+def _dependencies(body: Sequence[ast.stmt]) -> Iterator[tuple[int, int]]:
+    """Which statements cannot change places: one makes or changes what another uses."""
+    for (i, first), (j, second) in itertools.combinations(enumerate(body), 2):
+        made, used = _names(first, ast.Store), _names(first, ast.Load)
+        later, reads = _names(second, ast.Store), _names(second, ast.Load)
+        if made & (reads | later) or used & later or isinstance(second, ast.Return):
+            yield i, j
+
+
+def _names(statement: ast.stmt, use: type[ast.expr_context]) -> set[str]:
+    names = {
+        n.id
+        for n in ast.walk(statement)
+        if isinstance(n, ast.Name) and isinstance(n.ctx, use)
+    }
+    changed = isinstance(statement, ast.AugAssign) and isinstance(
+        statement.target, ast.Name
+    )
+    return names | ({statement.target.id} if changed else set())
+
+
 # Trace the shapes ---------------------------------------------------------------------
 
 
@@ -261,7 +325,7 @@ def _grids(exercise: Exercise, expected: Expected) -> Iterator[Card]:
         others = [
             other
             for other in known
-            if disagreement(exercise.cases[case], answers[case], other.answers[case])
+            if other is not one and not _alike(other.answers[case], answers[case])
         ]
         firsts = {first_sentence(other.hint)[0] for other in others}
         firsts -= {first_sentence(one.hint)[0]}
@@ -283,6 +347,13 @@ def _grids(exercise: Exercise, expected: Expected) -> Iterator[Card]:
         count += 1
         if count == OF_A_KIND:
             return
+
+
+def _alike(one: Answer, other: Answer) -> bool:
+    """Whether two answers to a case show the same."""
+    if one.value is None or other.value is None:
+        return one.raised == other.raised
+    return str(one.value) == str(other.value)
 
 
 def _grid(array: np.ndarray) -> str:

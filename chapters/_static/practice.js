@@ -13,6 +13,7 @@
   const HAVE_NO_CODE = ["which"];
   const KINDS = {
     line: "Find the line",
+    order: "Put in order",
     shape: "Follow the shapes",
     which: "Which mistake?",
   };
@@ -122,7 +123,8 @@
       this.board.replaceChildren(head, element("p", { class: "practice-ask" }, ask), this.task);
       this.message.textContent = "";
       head.focus({ preventScroll: this.number === 1 });
-      kind === "line" ? this.tapLine() : this.look();
+      const show = { line: "tapLine", order: "putInOrder" }[kind] ?? "look";
+      this[show]();
     }
 
     /** Code to look at, then options. */
@@ -178,6 +180,36 @@
       if (this.card.kind === "line") {
         made[0].focus();
       }
+    }
+
+    putInOrder() {
+      const { code, order, extra, needs = [], says } = this.card;
+      const chosen = [];
+      const above = element("ol", { class: "practice-lines" });
+      const below = element("div", { class: "practice-options" });
+      const check = this.button("Check", () => {
+        const numbers = chosen.map((text) => order.indexOf(text));
+        const whole = numbers.length === order.length && !numbers.includes(-1);
+        const inOrder = needs.every(([a, b]) => numbers.indexOf(a) < numbers.indexOf(b));
+        if (whole && inOrder) {
+          above.querySelectorAll("button").forEach((one) => { one.disabled = true; });
+          check.remove();
+          below.remove();
+          this.done(says);
+        } else {
+          this.miss(whole ? "These are the lines; something is used before it is made."
+            : "A line is wrong, or one is missing. Tap a line to put it back.");
+        }
+      });
+      const lines = shuffled([...order, ...extra]);
+      const draw = () => {
+        above.replaceChildren(...chosen.map((text) => element("li", {},
+          this.button(text, () => { chosen.splice(chosen.indexOf(text), 1); draw(); }, "practice-line"))));
+        below.replaceChildren(...lines.filter((text) => !chosen.includes(text)).map((text) =>
+          this.button(text, () => { chosen.push(text); draw(); }, "practice-line practice-loose")));
+      };
+      draw();
+      this.task.append(element("pre", { tabindex: "0" }, code.join("\n")), above, below, check);
     }
 
     tell(words) {

@@ -2,6 +2,8 @@
 
 import ast
 import inspect
+import itertools
+import random
 from functools import cache
 
 from autograder.check import examine_here
@@ -64,6 +66,28 @@ def test_the_line_to_find_loses_points_and_what_belongs_there_has_them_all(topic
 
 
 @topics
+def test_lines_in_any_order_that_counts_are_right_and_no_other_line_belongs(topic):
+    rng = random.Random(0)
+    for card in of_kind(topic, "order"):
+        right = range(len(card.order))
+        orders = (
+            itertools.permutations(right)
+            if len(right) < 6
+            else [rng.sample(right, len(right)) for _ in range(500)]
+        )
+        allowed = [
+            order
+            for order in orders
+            if all(order.index(a) < order.index(b) for a, b in card.needs)
+        ]
+        for order in [tuple(right), *allowed[:5]]:
+            body = "\n".join(f"    {card.order[n]}" for n in order)
+            points, most = score(card.exercise, f"{card.code[0]}\n{body}")
+            assert points == most, (card, order)
+        assert not set(card.extra) & set(card.order)
+
+
+@topics
 def test_a_missing_shape_is_that_of_the_comment_in_the_reference(topic):
     for card in of_kind(topic, "shape"):
         (line,) = [text for text in card.code if text.endswith("# ?")]
@@ -75,7 +99,7 @@ def test_a_missing_shape_is_that_of_the_comment_in_the_reference(topic):
 def test_there_are_cards_of_every_kind_and_each_has_an_id_of_its_own():
     every = [card for topic in topic_names() for card in dealt(topic)]
     kinds = {card.kind for card in every}
-    assert kinds == {"line", "shape", "which"}
+    assert kinds == {"line", "order", "shape", "which"}
     ids = [card.as_dict()["id"] for card in every]
     assert len(set(ids)) == len(ids) >= 300
 

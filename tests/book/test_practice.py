@@ -34,13 +34,21 @@ def answer(page: Page, miss: bool = False) -> dict:
     page.wait_for_selector(".practice-ask")
     card = page.evaluate(CARD, CHAPTER)
     board = page.locator(".practice-board")
-    options = board.locator(".practice-option")
-    if card["kind"] == "line":
-        page.locator(".practice-line").nth(card["line"]).click()
-    shown = options.all_text_contents()
-    if miss:
-        options.nth(shown.index(card["options"][1])).click()
-    options.nth(shown.index(card["options"][0])).click()
+    loose, options = board.locator(".practice-loose"), board.locator(".practice-option")
+    if card["kind"] == "order":
+        if miss:
+            board.get_by_role("button", name="Check").click()
+        for line in card["order"]:
+            shown = loose.all_text_contents()
+            loose.nth(shown.index(line)).click()
+        board.get_by_role("button", name="Check").click()
+    else:
+        if card["kind"] == "line":
+            page.locator(".practice-line").nth(card["line"]).click()
+        shown = options.all_text_contents()
+        if miss:
+            options.nth(shown.index(card["options"][1])).click()
+        options.nth(shown.index(card["options"][0])).click()
     page.wait_for_selector(".practice-says")
     board.get_by_role("button", name="Next").click()
     return card
@@ -107,8 +115,10 @@ def test_a_card_with_code_comes_once_its_exercise_is_solved(page: Page):
     page.evaluate(solved)
     board.get_by_role("button", name="More cards").click()
     cards = [answer(page) for _ in range(6)]
-    with_code = [c["exercise"] for c in cards if c["kind"] in ("line", "shape")]
+    with_code = [
+        c["exercise"] for c in cards if c["kind"] in ("line", "order", "shape")
+    ]
     assert set(with_code) == {name}
     board.get_by_role("button", name="I have solved them in a notebook").click()
-    assert {answer(page)["kind"] for _ in range(6)} & {"line", "shape"}
+    assert {answer(page)["kind"] for _ in range(6)} & {"line", "order", "shape"}
     assert board.get_by_role("link").count() == 0
