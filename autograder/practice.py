@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 import copy
 import hashlib
+import inspect
 import itertools
 import json
 import random
@@ -46,7 +47,7 @@ class Card:
 
     Attributes:
         exercise: what it is about.
-        kind: one of ``line``, ``order``, ``shape``, ``which``.
+        kind: one of ``line``, ``order``, ``shape``, ``predict``, ``which``.
         ask: the task.
         says: what is told afterwards.
         code: lines to look at.
@@ -89,7 +90,8 @@ def cards(topic: Topic) -> list[Card]:
                 found += _wrong_lines(exercise, wrong)
                 found += _orders(exercise, reference, wrong)
                 found += _shapes(exercise, reference)
-                found += _grids(exercise, expected)
+                found += _predictions(topic, exercise, reference, wrong)
+                found += _grids(topic, exercise, expected)
             except GraderFault:
                 continue  # this machine could not run the course's own code
     return found
@@ -306,10 +308,123 @@ def _written(sizes: Sequence[str]) -> str:
     return f"({sizes[0]},)" if len(sizes) == 1 else f"({', '.join(sizes)})"
 
 
+# Predict a result ---------------------------------------------------------------------
+
+
+def _predictions(
+    topic: Topic, exercise: Exercise, reference: Implementation, wrong: Sequence[_Wrong]
+) -> Iterator[Card]:
+    """What a call with whole numbers gives, beside what wrong versions give."""
+    if isinstance(reference, type):
+        return
+    versions = [known.implementation for known in topic.mistakes(exercise.name)]
+    versions += [one.make for one in wrong if not one.raises]
+    count = 0
+    for words, arguments in _small_calls(exercise, reference).items():
+        result = reference(**copy.deepcopy(arguments))
+        right = _shown(result)
+        others = {_shown(_result(version, arguments)) for version in versions}
+        others -= {"", right}
+        if not right or len(others) < 2:
+            continue
+        yield Card(
+            exercise.name,
+            "predict",
+            f"What does this call of {exercise.name} give?",
+            "The others are what wrong versions give.",
+            code=(words,),
+            choose="It gives (1 for True, 0 for False)"
+            if isinstance(result, np.ndarray) and result.dtype == bool
+            else "It gives",
+            options=(right, *_chance(words).sample(sorted(others), 2)),
+        )
+        count += 1
+        if count == OF_A_KIND:
+            return
+
+
+def _small_calls(
+    exercise: Exercise, reference: Implementation
+) -> dict[str, dict[str, Any]]:
+    """Calls that the cases make and that fit on a card: as code, and the arguments."""
+    found: dict[str, dict[str, Any]] = {}
+
+    def noted(*args: Any, **kwargs: Any) -> Any:
+        arguments = inspect.signature(reference).bind(*args, **kwargs).arguments
+        written = {name: _literal(value) for name, value in arguments.items()}
+        inside = ", ".join(f"{name}={text}" for name, text in written.items())
+        words = f"{exercise.name}({inside})"
+        if written and all(written.values()) and len(words) <= 90:
+            found.setdefault(words, copy.deepcopy(dict(arguments)))
+        return reference(*args, **kwargs)
+
+    for case, seed in zip(exercise.cases, public_seeds(exercise), strict=True):
+        own_answer(case, noted, seed)
+    return found
+
+
+def _literal(value: Any) -> str:
+    """A small argument as code; empty if it cannot be worked with in the head."""
+    if isinstance(value, np.ndarray):
+        if (
+            0 < value.size <= 9
+            and value.ndim <= 2
+            and value.dtype.kind in "bif"
+            and (value.dtype.kind != "f" or np.array_equal(value, np.round(value)))
+        ):
+            return str(
+                value.astype(int if value.dtype.kind == "f" else value.dtype).tolist()
+            )
+        return ""
+    if isinstance(value, bool | int | str) or value is None:
+        return repr(value) if len(repr(value)) < 30 else ""
+    if isinstance(value, float) and value == round(value, 1):
+        return repr(value)
+    if isinstance(value, list | tuple) and len(value) <= 8:
+        parts = [_literal(one) for one in value]
+        return f"[{', '.join(parts)}]" if all(parts) else ""
+    return ""
+
+
+def _result(version: Implementation, arguments: dict[str, Any]) -> Any:
+    try:
+        with np.errstate(all="ignore"):
+            return version(**copy.deepcopy(arguments))
+    except Exception:
+        return None
+
+
+def _shown(value: Any) -> str:
+    """A result as rows of numbers; empty if it is too large or no array."""
+    if isinstance(value, list) and value and all(isinstance(v, int) for v in value):
+        return str(value) if len(value) <= 12 else ""
+    if isinstance(value, bool | int | float | str | np.generic):
+        return f"{value:.4g}" if isinstance(value, float) else repr(value)
+    if isinstance(value, np.ndarray) and 1 <= value.ndim <= 2 and value.size:
+        return _grid(value)
+    return ""
+
+
+def _grid(array: np.ndarray) -> str:
+    """An array of at most 6 x 6 as lines of text; empty if it is larger."""
+    rows = np.atleast_2d(array)
+    if max(rows.shape) > WIDEST or rows.dtype.kind not in "fiub":
+        return ""
+    cells = [[_number(value) for value in row] for row in rows.tolist()]
+    width = max(len(cell) for row in cells for cell in row)
+    return "\n".join("  ".join(cell.rjust(width) for cell in row) for row in cells)
+
+
+def _number(value: Any) -> str:
+    if isinstance(value, int) or (np.isfinite(value) and value == int(value)):
+        return str(int(value))
+    return f"{value:.2f}"
+
+
 # Which mistake is it? -----------------------------------------------------------------
 
 
-def _grids(exercise: Exercise, expected: Expected) -> Iterator[Card]:
+def _grids(topic: Topic, exercise: Exercise, expected: Expected) -> Iterator[Card]:
     """What a known mistake gives beside what is right: which mistake was it?"""
     count = 0
     known = expected.mistakes
@@ -354,17 +469,3 @@ def _alike(one: Answer, other: Answer) -> bool:
     if one.value is None or other.value is None:
         return one.raised == other.raised
     return str(one.value) == str(other.value)
-
-
-def _grid(array: np.ndarray) -> str:
-    """An array of at most 6 x 6 as lines of text; empty if it is larger."""
-    if max(array.shape) > WIDEST:
-        return ""
-    cells = [[_number(value) for value in row] for row in array.tolist()]
-    width = max(len(cell) for row in cells for cell in row)
-    return "\n".join("  ".join(cell.rjust(width) for cell in row) for row in cells)
-
-
-def _number(value: float) -> str:
-    whole = np.isfinite(value) and value == int(value)
-    return str(int(value)) if whole else f"{value:.2f}"

@@ -10,11 +10,12 @@
   const ROUND = 6; // cards
   const DAY = 86_400_000; // milliseconds
   const SCRIPT = document.currentScript.src;
-  const HAVE_NO_CODE = ["which"];
+  const HAVE_NO_CODE = ["predict", "which"];
   const KINDS = {
     line: "Find the line",
     order: "Put in order",
     shape: "Follow the shapes",
+    predict: "Predict",
     which: "Which mistake?",
   };
 

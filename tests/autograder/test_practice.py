@@ -6,6 +6,8 @@ import itertools
 import random
 from functools import cache
 
+import numpy as np
+
 from autograder.check import examine_here
 from autograder.exercise import find_topic, load_topic, topic_names
 from autograder.explain.lines import line_edits
@@ -96,10 +98,47 @@ def test_a_missing_shape_is_that_of_the_comment_in_the_reference(topic):
         assert len(set(card.options)) == len(card.options) >= 3
 
 
+@topics
+def test_a_predicted_result_is_what_the_call_gives(topic):
+    for card in of_kind(topic, "predict"):
+        name = card.exercise
+        given = eval(card.code[0], {name: _with_arrays(_reference(card))})
+        if isinstance(given, str):
+            assert card.options[0] == repr(given)
+            continue
+        shown = card.options[0].replace("\n", " ").strip("[]").replace(",", " ").split()
+        found = np.atleast_1d(np.asarray(given)).ravel()
+        assert len(shown) == len(found)
+        for word, value in zip(shown, found, strict=True):
+            assert word in (
+                str(value),
+                str(int(value)),
+                f"{float(value):.2f}",
+                f"{float(value):.4g}",
+            )
+
+
+def _with_arrays(function):
+    """Lists on a card stand for arrays, where the reference takes arrays."""
+    kinds = {
+        n: str(p.annotation) for n, p in inspect.signature(function).parameters.items()
+    }
+
+    def call(**arguments):
+        return function(
+            **{
+                name: np.array(value) if "ndarray" in kinds[name] else value
+                for name, value in arguments.items()
+            }
+        )
+
+    return call
+
+
 def test_there_are_cards_of_every_kind_and_each_has_an_id_of_its_own():
     every = [card for topic in topic_names() for card in dealt(topic)]
     kinds = {card.kind for card in every}
-    assert kinds == {"line", "order", "shape", "which"}
+    assert kinds == {"line", "order", "shape", "predict", "which"}
     ids = [card.as_dict()["id"] for card in every]
     assert len(set(ids)) == len(ids) >= 300
 

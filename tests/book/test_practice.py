@@ -107,7 +107,7 @@ def test_the_page_for_practice_has_cards_of_opened_chapters_alone(
 
 def test_a_card_with_code_comes_once_its_exercise_is_solved(page: Page):
     start(page)
-    assert {answer(page)["kind"] for _ in range(6)} == {"which"}
+    assert {answer(page)["kind"] for _ in range(6)} <= {"predict", "which"}
     board = page.locator(".practice-board")
     name = board.get_by_role("link").inner_text()
     solved = f"""localStorage.setItem("attention-from-scratch/{name}/1",
