@@ -1,8 +1,8 @@
 """A chapter's class report: who needs help, with which exercise, after which mistake.
 
 Everything is computed from the reports that ``grade`` left and from the marks in the
-gradebook, so it can be made again at any time. The page loads nothing, and runs only a
-script of its own that sorts tables.
+gradebook, so it can be made again at any time. The page loads and runs nothing; the
+table of scores beside it is for whoever wants to sort.
 """
 
 from __future__ import annotations
@@ -74,11 +74,8 @@ def write_class_report(course: Path, report: ClassReport) -> dict[str, Path]:
     columns = ["student", "score", "max_score", "late_penalty", *names, "refused"]
     write_csv(
         scores,
-        [*columns, "status", "extended_until"],
-        (
-            [*_scores(report, s, names), report.state_of(s), report.extended.get(s, "")]
-            for s in report.everybody
-        ),
+        [*columns, "status"],
+        ([*_scores(report, s, names), report.state_of(s)] for s in report.everybody),
     )
     return {"page": page, "scores": scores}
 
@@ -100,8 +97,8 @@ def as_page(report: ClassReport) -> str:
             marks=_marks(report),
             help=needing_help(report),
             hard=[(e.name, e.says) for e in hard],
+            explained=why,
             shared=[cause for cause in why if len(cause.students) > 1],
-            alone=[cause for cause in why if len(cause.students) == 1],
             unexplained=open_,
             puzzles=sum(len(cause.students) for cause in open_),
             students=[_student(report, name) for name in report.everybody],
@@ -195,9 +192,8 @@ def needing_help(report: ClassReport) -> list[tuple[str, str]]:
 def _student(report: ClassReport, name: str) -> list[Any]:
     """A line in the table of students."""
     r, state = report.report_on(name), report.state_of(name)
-    until = report.extended.get(name, "")
     if state in (MISSING, EXCUSED) or r is None:
-        return [name, state, None, None, "", until]
+        return [name, state, None, None, ""]
     if r["refused"]:
         why, state = r["refused"], f"zero ({state})"
     else:
@@ -207,7 +203,7 @@ def _student(report: ClassReport, name: str) -> list[Any]:
             lost.append(f"lateness ({number(r['late_penalty'])})")
         why = ", ".join(lost)
     share = r["score"] / report.max_score if report.max_score else None
-    return [name, state, r["score"], share, why, until]
+    return [name, state, r["score"], share, why]
 
 
 def _scores(report: ClassReport, student: str, names: Iterable[str]) -> Sequence[Any]:
