@@ -43,7 +43,6 @@ FORMS = {
         "moodle": "Identifier",
         "name": "Full name",
         "email": "Email address",
-        "status": "Status",
     },
     GRADESCOPE: {"name": "Name", "sid": "SID", "email": "Email"},
     BY_HAND: {
@@ -61,7 +60,7 @@ FORMS = {
 }
 _NUMBERS = ("canvas", "moodle")
 _UNIQUE = ("canvas", "moodle", "email", "sid", "sis_login", "lti_user")
-_NO_IDS = ("name", "section", "status")
+_NO_IDS = ("name", "section")
 # What a spreadsheet makes of a number that it takes for one to reckon with.
 _REWRITTEN = re.compile(r"[0-9]+[.,]0*|[0-9]+(?:[.,][0-9]+)?[eE][+-][0-9]+")
 _UNFIT = re.compile(r"[/\\*?\[\]]|^\.+")  # separators, patterns, hidden names

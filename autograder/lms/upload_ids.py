@@ -29,13 +29,11 @@ class HandedIn:
         system: which one.
         place: its name of the file, or of the folder.
         upload: its number of the upload; 0 if it gives none.
-        late: whether it says so.
     """
 
     system: str
     place: str
     upload: int = 0
-    late: bool = False
 
 
 def read_upload_ids(course: Path, chapter: str) -> dict[str, HandedIn]:

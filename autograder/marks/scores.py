@@ -32,7 +32,6 @@ class Marks:
         late_penalty: points lost because it was late.
         comments: what the grader, or who marked by hand, said, by cell.
         late: whether it was handed in after the due date, or an extension of it.
-        until: when an extension ends, in UTC; empty if there is none.
         by_hand: the scores that were given by hand.
         to_look_at: the cells that ask to be marked by hand, or looked at again.
     """
@@ -43,7 +42,6 @@ class Marks:
     late_penalty: float = 0.0
     comments: dict[str, str] = field(default_factory=dict)
     late: bool = False
-    until: str = ""
     by_hand: dict[str, float] = field(default_factory=dict)
     to_look_at: set[str] = field(default_factory=set)
 
@@ -91,8 +89,6 @@ def held_marks(book: Gradebook, chapter: str) -> dict[str, Marks]:
         found.late_penalty = penalty or 0.0
         if when and due:
             found.late = when > due + (longer or timedelta())
-        if due and longer and longer > timedelta():
-            found.until = f"{due + longer:%Y-%m-%d %H:%M} UTC"
     for student, cell, automatic, by_hand in said:
         if by_hand or automatic:
             marks[student].comments[cell] = by_hand or automatic
