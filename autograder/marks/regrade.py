@@ -11,7 +11,6 @@ from typing import Any
 
 from autograder.errors import AutograderError
 from autograder.files import printable
-from autograder.interrupts import held_back
 from autograder.marks.audit import AuditLog, account, now
 from autograder.marks.gradebook import ChapterMarks
 from autograder.marks.reports import read_reports
@@ -141,13 +140,12 @@ class Regrade:
         Raises:
             GradebookError: it cannot be written; rules and marks stay as they were.
         """
-        with held_back():  # rules without their marks, or the reverse
-            keep_rules(self.course, self.chapter, rules)
-            try:
-                self.marks.regrade(self._changing(rules).items(), why)
-            except BaseException:
-                keep_rules(self.course, self.chapter, self.rules)
-                raise
+        keep_rules(self.course, self.chapter, rules)
+        try:
+            self.marks.regrade(self._changing(rules).items(), why)
+        except BaseException:
+            keep_rules(self.course, self.chapter, self.rules)
+            raise
 
     def _changing(self, rules: Sequence[Rule]) -> dict[str, Mapping[str, Any]]:
         """The new reports of those whose scores would change."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections import defaultdict
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -52,11 +51,7 @@ class Marks:
 
 
 def held_marks(book: Gradebook, chapter: str) -> dict[str, Marks]:
-    """The marks of a chapter by student, in the transaction that is under way.
-
-    Raises:
-        ValueError, TypeError: the gradebook holds something that is no mark.
-    """
+    """The marks of a chapter by student, in the transaction that is under way."""
     marks: dict[str, Marks] = defaultdict(Marks)
     grades = _cells_of(
         book,
@@ -77,9 +72,6 @@ def held_marks(book: Gradebook, chapter: str) -> dict[str, Marks]:
     )
     for student, cell, penalty, *scores, asks, when, longer, due in grades:
         name, found = cell.removeprefix("check-"), marks[student]
-        # SQLite keeps what somebody writes, and takes a text for zero when it adds.
-        if not all(n is None or math.isfinite(n) for n in (penalty, *scores)):
-            raise ValueError(f"{student}, {name}: points that are not finite")
         found.auto_scores[name], found.scores[name], *rest = scores
         found.max_scores[name], by_hand = rest
         if by_hand is not None:

@@ -70,7 +70,7 @@ def _notes_on_marks_by_hand(marks: Iterable[Marks]) -> list[str]:
 
 
 def expected_of(course: Path) -> set[str]:
-    """All in the class: in the gradebook, as everybody in a class list is, or with work.
+    """All in the class: in the gradebook, as all of a class list are, or with work.
 
     Raises:
         CourseError: the folder is no course.

@@ -103,15 +103,6 @@ def test_an_excuse_and_its_end_are_found(course, book, log):
     ]
 
 
-def test_log_that_begins_late_says_so(course, book, log):
-    settings = settings_of(course)
-    with ChapterMarks(settings.gradebook, settings.course_id, TOPIC) as unlogged:
-        unlogged.write([("one", report(1), None)])
-    log.find(book.read())
-    assert {e["why"] for e in entries(course)} == {"found when this log began"}
-    assert len(entries(course)) == len(EXERCISES)
-
-
 def test_entry_that_is_gone_is_found(course, book, log):
     book.write([("one", report(1), None)])
     with Gradebook(f"sqlite:///{course / 'gradebook.db'}") as theirs:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 import shutil
+import sqlite3
 
 import pytest
 from nbgrader.api import Gradebook
@@ -205,6 +206,21 @@ def test_rules_that_somebody_broke_stop_the_run(course, capsys, text):
     for command in ("regrade", "grade"):
         assert main([command, TOPIC, "--course", str(course)]) == 2
         assert "does not hold the rules" in capsys.readouterr().err
+
+
+def test_a_gradebook_that_takes_nothing_keeps_marks_and_rules(course, capsys):
+    before = counted(course)
+    with sqlite3.connect(course / "gradebook.db") as book:
+        book.execute(
+            "create trigger full before update on grade begin "
+            "select raise(abort, 'database or disk is full'); end"
+        )
+    book.close()
+    assert regrade(course, "--case", UNCHANGED, "--forgiven", "--yes") == 2
+    (line,) = capsys.readouterr().err.strip().splitlines()
+    assert "the gradebook cannot be written: database or disk is full; run" in line
+    assert counted(course) == before
+    assert not read_rules(course, TOPIC)
 
 
 def test_grade_finishes_what_a_killed_regrade_began(course, grade):
