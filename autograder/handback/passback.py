@@ -25,7 +25,6 @@ from pylti1p3.lineitem import LineItem
 from pylti1p3.registration import Registration
 from pylti1p3.service_connector import ServiceConnector
 from requests.adapters import HTTPAdapter
-from urllib3 import Retry
 
 from autograder.errors import AutograderError
 from autograder.files import plain_file
@@ -38,7 +37,6 @@ SAFE = ("https://", "http://127.0.0.1:", "http://localhost:")
 UNREADABLE = (ValueError, LookupError, TypeError, AttributeError, RecursionError)
 LARGEST = 256 * 2**20  # bytes of a file that is read here
 TIMEOUT = (10, 60)  # seconds to connect, and to answer
-BACKOFF = 1.0  # seconds before the second of six tries; the pause doubles
 SCOPE = "https://purl.imsglobal.org/spec/lti-ags/scope/"
 
 
@@ -76,17 +74,15 @@ def pass_back(
         raise Refused(f"no column there is that of {chapter}: --create makes one")
     journal = course / "passback" / f"{chapter}.jsonl"
     ids, before = user_ids(course, chapter), _sent(journal, column)
-    changes, refused, failed = _changes(report, ids, before), [], 0
+    changes, refused = _changes(report, ids, before), []
     for change in [] if dry else progress(changes, len(changes)):
         try:
             _publish(service, column, change)
         except Refused as error:
-            failed = failed + 1 if error.status >= 500 else 0  # one after the other
-            if error.status in (0, 401, 403) or failed > 1:
+            if error.status in (0, 401, 403):  # which nobody's score would pass
                 raise Refused(f"{error}. The next run goes on from here") from None
             refused.append(f"  refused: {change.student}: {error}")
         else:
-            failed = 0
             journal.parent.mkdir(exist_ok=True)
             with journal.open("a", encoding="utf-8") as file:  # may end in half a line
                 file.write(f"\n{json.dumps({**change._asdict(), 'column': column})}\n")
@@ -176,13 +172,7 @@ def _settings(path: Path) -> dict[str, str]:
 
 
 class _Adapter(HTTPAdapter):
-    """Waits for an answer for a while; tries again what fails for the moment."""
-
-    def __init__(self) -> None:
-        often = {"backoff_factor": BACKOFF, "allowed_methods": None, "read": 1}
-        often |= {"backoff_max": 60, "retry_after_max": 60, "raise_on_status": False}
-        busy = (429, 500, 502, 503, 504)
-        super().__init__(max_retries=Retry(5, status_forcelist=busy, **often))
+    """Waits for an answer for a while, and not for ever."""
 
     def send(self, *what: Any, **options: Any) -> requests.Response:
         return super().send(*what, **{**options, "timeout": TIMEOUT})
