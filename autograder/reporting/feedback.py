@@ -26,7 +26,7 @@ from autograder.errors import AutograderError, GraderFault
 from autograder.files import write_atomically
 from autograder.marks.deadlines import deadlines_of
 from autograder.marks.gradebook import marks_in
-from autograder.marks.reports import kept_path, report_in, report_path
+from autograder.marks.reports import kept_path
 from autograder.marks.scores import Marks
 from autograder.processors import processors
 from autograder.release.settings import require_no_pattern
@@ -99,8 +99,7 @@ def make_feedback(
     before = _read_state(state)
     pages, stale = Pages(), []
     for student in sorted(set(marks) - set(now)):
-        if report_in(report_path(course, chapter, student)) is not None:
-            pages.failed[student] = "its examined notebook is gone: grade it again"
+        pages.failed[student] = "its examined notebook is gone: grade it again"
     for student in now:
         current = before.get(student) == now[student]
         if current and page_of(course, student, chapter).is_file():
