@@ -45,13 +45,7 @@ def add_to(commands: Any) -> None:
 
 
 def _similar(options: argparse.Namespace) -> int:
-    from autograder.extras.similar import (
-        MOST,
-        in_words,
-        similar_pairs,
-        write_exports,
-        write_page,
-    )
+    from autograder.extras.similar import similar_pairs, write_exports, write_page
     from autograder.marks.whole_class import report_on_class
 
     course = options.course
@@ -60,11 +54,8 @@ def _similar(options: argparse.Namespace) -> int:
     if options.export:
         write_exports(course, options.export, report)
     page = write_page(course, report, pairs)
-    say(f"{options.chapter}: {len(report.examined)} submissions")
-    for pair in pairs[:MOST]:
-        say(f"  {in_words(pair)}")
-    if not pairs:
-        say("  no two share a wrong answer that few give")
+    rare = f"pairs with a rare wrong answer in common: {len(pairs)}"
+    say(f"{options.chapter}: {len(report.examined)} submissions, {rare}")
     say("This is evidence and no verdict: read both texts, and talk to both people.")
     say(f"page: {page}")
     return 0

@@ -133,20 +133,6 @@ def test_several_processes_make_the_pages_that_one_makes(several):
     assert make_feedback(TOPIC, several, jobs=2).kept == sorted(alone)
 
 
-def test_who_is_excused_gets_no_page_back_not_even_an_old_one(several):
-    place = {"system": "canvas", "place": "x_1_2_x.ipynb", "upload": 0, "late": False}
-    (several / "collected").mkdir()
-    ids = several / "collected" / f"{TOPIC}.json"
-    ids.write_text(json.dumps({"by mail": place}))
-    command = ["feedback", TOPIC, "--course", str(several), "--jobs", "1"]
-    archive = several / "feedback" / f"{TOPIC}_canvas.zip"
-    for line, pages in (("", 3), (f"by mail,{TOPIC},excused\n", 2), ("", 3)):
-        (several / "deadlines.csv").write_text(f"student,chapter,due\n{line}")
-        assert main(command) == 0
-        assert len(pages_in(several)) == pages
-        assert archive.exists() == (pages == 3)
-
-
 class Endless(PageMaker):
     """Makes pages, one of which would take for ever."""
 
