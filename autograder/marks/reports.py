@@ -114,14 +114,6 @@ class ClassReport:
         """Reports on submissions that could be examined."""
         return [report for report in self.reports if not report["refused"]]
 
-    def troubles(self) -> list[tuple[str, str]]:
-        """Student and what happened, where something did."""
-        return [
-            (report["student"], line)
-            for report in self.reports
-            for line in ([report["refused"]] if report["refused"] else report["notes"])
-        ]
-
 
 def read_reports(course: Path, chapter: str) -> ClassReport:
     """The reports on a chapter, with the scores that the grader gave.

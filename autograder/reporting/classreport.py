@@ -22,10 +22,10 @@ from autograder.reporting.causes import (
     causes_in,
     left_as_they_were,
 )
-from autograder.reporting.pages import number, of, templates
+from autograder.reporting.pages import number, of, percent, templates
 from autograder.tables import write_csv
 
-SHOWN = 6  # entries of a list on the first screen
+SHOWN = 6  # people on the first screen
 TAUGHT = 5  # causes on the first screen
 
 
@@ -35,7 +35,6 @@ class Exercise:
 
     Attributes:
         name: of the exercise.
-        points: that can be had.
         asked: submissions that were examined on it.
         solved: those that have all of its points.
         share: the mean share of its points, from 0 to 1.
@@ -44,7 +43,6 @@ class Exercise:
     """
 
     name: str
-    points: float
     asked: int
     solved: int
     share: float
@@ -54,7 +52,8 @@ class Exercise:
     @property
     def says(self) -> str:
         """How it went, in words."""
-        parts = [f"{of(self.asked - self.solved, self.asked)} lost points"]
+        lost = of(self.asked - self.solved, self.asked)
+        parts = [f"{lost} lost points, and the mean is {percent(self.share)}"]
         if self.not_begun:
             parts.append(f"{self.not_begun} did not begin it")
         if self.unexplained:
@@ -103,11 +102,6 @@ def as_page(report: ClassReport) -> str:
             puzzles=sum(len(cause.students) for cause in open_),
             students=[_student(report, name) for name in report.everybody],
             examined=len(report.examined),
-            exercises=[
-                [e.name, e.points, e.solved, e.share, e.not_begun, e.unexplained]
-                for e in exercises
-            ],
-            troubles=report.troubles(),
         )
     )
 
@@ -129,7 +123,6 @@ def exercises_in(report: ClassReport) -> list[Exercise]:
     return [
         Exercise(
             name,
-            points[name],
             len(got),
             sum(one >= points[name] for one in got),
             statistics.fmean(got) / points[name] if points[name] else 1.0,
