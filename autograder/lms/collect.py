@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -36,7 +35,7 @@ class Taken(NamedTuple):
 
 @dataclass
 class Plan:
-    """What collecting will do, and then what it did.
+    """What collecting will do.
 
     Attributes:
         chapter: of which.
@@ -46,7 +45,6 @@ class Plan:
         uploads: how a system knows the submissions so far, by student.
         left_out: what is not collected, with the reason.
         taken: what is to be written, by student.
-        done: students whose submission is ``new``, ``changed`` or ``as before``.
     """
 
     chapter: str
@@ -56,7 +54,6 @@ class Plan:
     uploads: dict[str, HandedIn]
     left_out: list[str]
     taken: dict[str, Taken] = field(default_factory=dict)
-    done: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
 
     def take(self, person: Person, uploads: Sequence[Upload]) -> None:
         """Plan to keep the notebook of a person, if there is one of the chapter."""
@@ -83,18 +80,18 @@ class Plan:
         """
         for student, (entry, files, time) in self.taken.items():
             folder = self.course / "submitted" / student / self.chapter
-            self.done[_write(folder, self.chapter, files, time)].append(student)
+            for name, member in files.items():
+                write_atomically(folder / name, member.read(MAX_FILE_BYTES))
+            if time:  # last, so that no earlier notebook is marked late
+                write_atomically(folder / "timestamp.txt", time)
             self.uploads[student] = entry
         write_upload_ids(self.course, self.chapter, self.uploads)
         keep_list(self.course, self.chapter, self.roster)
 
     def lines(self) -> list[str]:
         """What to tell an instructor; what was left out comes last."""
-        counts = [f"{len(self.done[s])} {s}" for s in ("new", "changed", "as before")]
-        found = [
-            f"{self.chapter}: {len(self.taken)} collected from {self.system.title()}: "
-            + ", ".join(counts)
-        ]
+        count = len(self.taken)
+        found = [f"{self.chapter}: {count} collected from {self.system.title()}"]
         without = sorted(
             person.student
             for person in self.roster.people
@@ -135,17 +132,3 @@ def planned(chapter: str, archive: Path, course: Path, roster: Path) -> Iterator
                 plan.left_out,
             )
         yield plan
-
-
-def _write(folder: Path, chapter: str, files: Mapping[str, Member], time: str) -> str:
-    """Put files into a folder, in their order; what that made of the submission."""
-    state = "as before" if (folder / f"{chapter}.ipynb").exists() else "new"
-    contents = {name: member.read(MAX_FILE_BYTES) for name, member in files.items()}
-    if time:  # last, so that no earlier notebook is marked late
-        contents["timestamp.txt"] = time.encode()
-    for name, content in contents.items():
-        file = folder / name
-        if not file.exists() or file.read_bytes() != content:
-            state = "new" if state == "new" else "changed"
-            write_atomically(file, content)
-    return state
