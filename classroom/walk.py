@@ -34,7 +34,7 @@ from classroom.lms_class import (
     write_archive,
 )
 
-CHAPTER, OTHER = "simplified_attention", "scaling"
+CHAPTER = "simplified_attention"
 DUE, LATER = "2026-11-12 18:00 UTC", "2026-11-15 18:00 UTC"
 
 
@@ -72,7 +72,7 @@ def walk(folder: Path, size: int, run: Callable[[Sequence[str]], int]) -> Walk:
             raise RuntimeError(f"{' '.join(words)} ended with status {status}")
 
     at = ["--course", str(course)]
-    step("course", str(course), CHAPTER, OTHER)
+    step("course", str(course), CHAPTER)
     _pack(folder, course, found.class_)
     for turn in ("first", "second"):
         for system in SYSTEMS:
@@ -90,17 +90,13 @@ def walk(folder: Path, size: int, run: Callable[[Sequence[str]], int]) -> Walk:
 
 def _pack(folder: Path, course: Path, class_: Sequence[Pupil]) -> None:
     """Write the archives, class lists and deadlines that the systems would give."""
-    master, other = (
-        nbformat.read(course / "release" / name / f"{name}.ipynb", as_version=4)
-        for name in (CHAPTER, OTHER)
-    )
+    path = course / "release" / CHAPTER / f"{CHAPTER}.ipynb"
+    master = nbformat.read(path, as_version=4)
     most = sum(e.points for e in load_topic(CHAPTER).exercises.values())
     for system in SYSTEMS:
         (folder / f"{system}.csv").write_text(class_list(class_, system, most))
         for turn in ("first", "second"):
-            files = packed(
-                class_, system, master, other, CHAPTER, first=turn == "first"
-            )
+            files = packed(class_, system, master, CHAPTER, first=turn == "first")
             write_archive(folder / f"{system}_{turn}.zip", files)
     lines = ["student,chapter,due", f",{CHAPTER},{DUE}"]
     for pupil in class_:

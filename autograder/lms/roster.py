@@ -204,10 +204,8 @@ def _value(table: Table, row: Row, kind: str, column: str, system: str) -> str:
         if column in _HEADS[system] and column != "SID":
             table.problem(row, column, "it is empty")
     elif kind in _NUMBERS and not re.fullmatch("[0-9]+", value):
-        what = (
-            f"{text!r} is no number in digits alone, such as 12345; give the file as "
-        )
-        table.problem(row, column, f"{what}the system exported it")
+        what = f"{text!r} is no number in digits alone; give the file as the system "
+        table.problem(row, column, f"{what}exported it")
     return value
 
 

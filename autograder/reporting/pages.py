@@ -66,11 +66,8 @@ def number(value: float) -> str:
 
 
 def percent(share: float) -> str:
-    """A share in percent, in which only all is 100% and only nothing is 0%."""
-    rounded = round(100 * share)
-    if rounded == 100 and share < 1:
-        return "99%"
-    return "1%" if rounded == 0 and share > 0 else f"{rounded}%"
+    """A share in percent."""
+    return f"{share:.0%}"
 
 
 def _breakable(value: Any) -> Markup:
