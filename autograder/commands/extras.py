@@ -37,9 +37,6 @@ def add_to(commands: Any) -> None:
         commands, "passback", _passback, "send the marks that changed to an LMS, by LTI"
     )
     passback.add_argument(
-        "--create", action="store_true", help="make the column there if there is none"
-    )
-    passback.add_argument(
         "--dry-run", action="store_true", help="send nothing; show who changes"
     )
 
@@ -96,7 +93,7 @@ def _passback(options: argparse.Namespace) -> int:
 
     report, notes = report_on_class(options.course, options.chapter)
     lines, refused = pass_back(
-        options.course, report, options.create, options.dry_run, progress_bar("mark")
+        options.course, report, options.dry_run, progress_bar("mark")
     )
     say("\n".join([*notes, *lines, *refused]))
     return GraderFault.exit_status if refused else 0

@@ -58,9 +58,11 @@ class Score(NamedTuple):
 
 
 def pass_back(
-    course: Path, report: ClassReport, create: bool, dry: bool, progress: Callable
+    course: Path, report: ClassReport, dry: bool, progress: Callable
 ) -> tuple[list[str], list[str]]:
     """Send what changed; a ``dry`` run only says what there is to send.
+
+    Where there is no column of the chapter, it is made.
 
     Returns:
         Lines for the instructor, and a line for each score that was not taken.
@@ -68,10 +70,8 @@ def pass_back(
     Raises:
         Refused: nothing more can be sent; what was sent is kept.
     """
-    chapter, service = report.chapter, _service(course, create)
-    column = _column(service, report, create and not dry)
-    if column is None and not create:
-        raise Refused(f"no column there is that of {chapter}: --create makes one")
+    chapter, service = report.chapter, _service(course)
+    column = _column(service, report, create=not dry)
     journal = course / "passback" / f"{chapter}.jsonl"
     ids, before = user_ids(course, chapter), _sent(journal, column)
     changes, refused = _changes(report, ids, before), []
@@ -92,6 +92,8 @@ def pass_back(
         if dry or score is None:
             was = before[user].score if user in before else None
             lines.append(f"  {student} ({user}): {was} -> {score}")
+    if column is None:
+        lines.append("  no column there is that of the chapter: it will be made")
     if unknown := sorted(report.students - set(ids)):
         lines.append(f"  not sent, no class list has their ids: {', '.join(unknown)}")
     return lines, refused
@@ -178,7 +180,7 @@ class _Adapter(HTTPAdapter):
         return super().send(*what, **{**options, "timeout": TIMEOUT})
 
 
-def _service(course: Path, create: bool) -> Service:
+def _service(course: Path) -> Service:
     """The columns of marks of one course, as ``lti.toml`` says."""
     said = _settings(course / "lti.toml")
     key = private_key(course / said["key_file"])
@@ -191,8 +193,10 @@ def _service(course: Path, create: bool) -> Service:
     session.max_redirects = 0  # the token goes nowhere else
     for scheme in ("http://", "https://"):
         session.mount(scheme, _Adapter())
-    scopes = [f"{SCOPE}lineitem{'' if create else '.readonly'}", f"{SCOPE}score"]
-    data = {"scope": scopes, "lineitems": said["line_items_url"]}
+    data = {
+        "scope": [f"{SCOPE}lineitem", f"{SCOPE}score"],
+        "lineitems": said["line_items_url"],
+    }
     return Service(ServiceConnector(us, session), data)
 
 

@@ -133,20 +133,17 @@ def test_marks_arrive_once_and_again_only_when_they_change(course, platform, cap
     assert platform.scores[number] == {"101": 7, "u-202": 1.5, "104": 3}
 
 
-def test_column_is_made_only_when_it_is_asked_for_and_then_found(
-    course, platform, capsys
-):
+def test_column_is_made_where_there_is_none_and_then_found(course, platform, capsys):
     platform.add_column("Attendance")
-    assert send(course) == 2
-    assert "--create" in one_line(capsys)
-    assert send(course, "--create", "--dry-run") == 0
-    assert "3 marks to send" in said(capsys)
+    assert send(course, "--dry-run") == 0
+    told = said(capsys)
+    assert "3 marks to send" in told and "it will be made" in told
     assert len(platform.columns) == 1
-    assert send(course, "--create") == 0
+    assert send(course) == 0
     made = platform.columns["2"]
     assert (made["resourceId"], made["scoreMaximum"]) == (TOPIC, most())
     made["label"] = "Renamed by the instructor"
-    assert send(course, "--create") == 0
+    assert send(course) == 0
     assert (len(platform.columns), platform.asked["scores"]) == (2, 3)
 
 
