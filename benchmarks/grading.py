@@ -217,7 +217,7 @@ def prepare(course: Path, students: int, demonstrations: bool = True) -> None:
             leave_out_demonstrations(course / "source" / CHAPTER)
             make_course(course, [CHAPTER])
     master = nbformat.read(course / "release" / CHAPTER / f"{CHAPTER}.ipynb", 4)
-    hand_in(course, CHAPTER, make_class(CHAPTER, master, students, attacks=False))
+    hand_in(course, CHAPTER, make_class(CHAPTER, master, students))
 
 
 def leave_out_demonstrations(source: Path) -> None:

@@ -93,7 +93,7 @@ def fill(course: Path, students: int) -> None:
     with contextlib.redirect_stdout(io.StringIO()):
         make_course(course, [CHAPTER])
     master = nbformat.read(course / "release" / CHAPTER / f"{CHAPTER}.ipynb", 4)
-    different = make_class(CHAPTER, master, min(DIFFERENT, students), attacks=False)
+    different = make_class(CHAPTER, master, min(DIFFERENT, students))
     notebooks = [json.dumps(data) for data in different.values()]
     for number in range(students):
         data = json.loads(notebooks[number % len(notebooks)])

@@ -1,9 +1,8 @@
 """A made-up class in three systems, packed as Canvas, Moodle and Gradescope pack it.
 
 A third of the class is in each. The kinds of students take turns: right, wrong and
-blank notebooks, renamed files, notebooks without metadata or of another chapter, some
-late and some handed in twice; two share a name, one is excused, and one hands in
-nothing.
+blank notebooks, renamed files, notebooks without metadata, some late and some handed in
+twice; two share a name, one is excused, and one hands in nothing.
 What each has to get is known from how the notebook was made.
 """
 
@@ -25,8 +24,8 @@ CANVAS, MOODLE, GRADESCOPE = "canvas", "moodle", "gradescope"
 SYSTEMS = (CANVAS, MOODLE, GRADESCOPE)
 METADATA = "submission_metadata.yml"
 KINDS = [
-    *("right", "wrong", "blank", "renamed", "twice", "late"),
-    *("stripped", "other chapter", "namesake", "namesake", "excused", "missing"),
+    *("right", "wrong", "blank", "renamed", "namesake", "namesake"),
+    *("twice", "late", "stripped", "excused", "missing"),
 ]
 RENAMED = ("{}.IPYNB", "my attention final.ipynb", "{}-Copy1.ipynb")
 WRONG = "def {}(*arguments, **options):\n    return None"
@@ -79,21 +78,12 @@ class Pupil:
 def made_up_class(topic_name: str, size: int) -> list[Pupil]:
     """A class of so many, always the same."""
     exercises = list(load_topic(topic_name).exercises)
-    right = right_answers(topic_name)
-    # Without metadata an answer that calls another one gets the student's own, wrong or
-    # not, so only what no other answer calls can be wrong there without costing more.
-    alone = [
-        name
-        for name in exercises
-        if not any(name in text for other, text in right.items() if other != name)
-    ]
     found = []
     for number in range(size):
         kind = KINDS[number % len(KINDS)]
-        pattern = 0 if kind in ("right", "excused") else 5 * number + 1
+        right = kind in ("right", "excused", "stripped")
+        pattern = 0 if right else 5 * number + 1
         wrong = [name for bit, name in enumerate(exercises) if pattern >> bit & 1]
-        if kind == "stripped":
-            wrong = [name for name in wrong if name in alone]
         system = SYSTEMS[3 * number // size]
         found.append(Pupil(number, system, kind, tuple(wrong)))
     return found
@@ -101,7 +91,7 @@ def made_up_class(topic_name: str, size: int) -> list[Pupil]:
 
 def mark_of(pupil: Pupil, topic_name: str) -> float | None:
     """The points that somebody has to get; None for who gets no mark."""
-    if pupil.kind in ("excused", "missing", "other chapter"):
+    if pupil.kind in ("excused", "missing"):
         return None
     if pupil.kind == "blank":
         return 0.0
@@ -134,7 +124,6 @@ def packed(
     class_: Iterable[Pupil],
     system: str,
     master: Mapping[str, Any],
-    other: Mapping[str, Any],
     topic_name: str,
     *,
     first: bool,
@@ -145,7 +134,6 @@ def packed(
         class_: the class.
         system: whose archive it is.
         master: the student notebook of the chapter.
-        other: that of another chapter.
         topic_name: the chapter.
         first: whether it is packed before those who hand in twice do so again.
     """
@@ -158,8 +146,6 @@ def packed(
         answers = right | {name: WRONG.format(name) for name in p.wrong}
         blank = p.kind == "blank" or (p.kind == "twice" and first)
         data = submission(master, {} if blank else answers)
-        if p.kind == "other chapter":
-            data = json.loads(json.dumps(other))
         if p.kind == "stripped":
             data["metadata"] = {}
             for cell in data["cells"]:
@@ -180,8 +166,6 @@ def place_of(pupil: Pupil, topic_name: str, *, again: bool) -> str:
     file = f"{topic_name}.ipynb"
     if pupil.kind == "renamed":
         file = RENAMED[pupil.number // len(KINDS) % len(RENAMED)].format(topic_name)
-    if pupil.kind == "other chapter":
-        file = "homework.ipynb"
     if pupil.system == MOODLE:
         return f"{pupil.name}_{pupil.id}_assignsubmission_file/{file}"
     if pupil.system == GRADESCOPE:

@@ -1,62 +1,25 @@
 """The pictures of the instructor's guide: ``python -m classroom.pictures``.
 
-Grades a made-up class of thirty, in which some mistakes are frequent and most are rare,
-and takes pictures of its report and of a feedback page. Run it again when either page
-looks different; it takes about two minutes.
+Takes pictures of the report and of a feedback page of the course that ``make demo``
+grades. Run it again when either page looks different; it takes about two minutes.
 """
 
 from __future__ import annotations
 
 import io
-import random
 import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
 
-import nbformat
 from PIL import Image
 
-from autograder.__main__ import main
-from autograder.exercise import load_topic
-from autograder.release.course import make_course
-from classroom.submissions import cell_source, hand_in, right_answers, submission
+from classroom.demo import demonstrate
 from tools.chromium import headless_chromium
 
 FOLDER = Path(__file__).resolve().parents[1] / "chapters" / "teaching" / "pictures"
 TOPIC = "simplified_attention"
-STUDENTS = 30
 SCALE = 1.25  # pixels of a picture for one of the page
 COLOURS = {"class_report": 16, "feedback": 48}  # a file is a third as large with few
-
-
-def class_of(master: Any) -> dict[str, Any]:
-    """Submissions by name: a fifth is right, one is blank, the others have a mistake.
-
-    The mistake of rank r among all of the chapter is made 1/r as often as the first.
-    """
-    topic, chance = load_topic(TOPIC), random.Random(TOPIC)
-    mistakes = [(name, m) for name in topic.exercises for m in topic.mistakes(name)]
-    chance.shuffle(mistakes)
-    weights = [1 / rank for rank in range(1, len(mistakes) + 1)]
-    students = {"student_00": submission(master, {})}
-    while len(students) < STUDENTS:
-        answers = right_answers(TOPIC)
-        if len(students) % 5:
-            for name, mistake in chance.choices(mistakes, weights, k=2):
-                answers[name] = cell_source(mistake, name)
-        students[f"student_{len(students):02}"] = submission(master, answers)
-    return students
-
-
-def graded(course: Path) -> None:
-    """Release a chapter, and grade what the class handed in."""
-    make_course(course, [TOPIC])
-    master = nbformat.read(course / "release" / TOPIC / f"{TOPIC}.ipynb", 4)
-    hand_in(course, TOPIC, class_of(master))
-    for command in ("grade", "report", "feedback"):
-        if status := main([command, TOPIC, "--course", str(course)]):
-            sys.exit(status)
 
 
 def save(shot: bytes, name: str) -> None:
@@ -86,9 +49,8 @@ def take(course: Path) -> None:
 
 
 if __name__ == "__main__":
-    if len(sys.argv) > 1:
-        take(Path(sys.argv[1]))
-    else:
-        with TemporaryDirectory() as folder:
-            graded(Path(folder) / "course")
-            take(Path(folder) / "course")
+    with TemporaryDirectory() as folder:
+        found = Path(folder) / "course"
+        if status := demonstrate(found, TOPIC):
+            sys.exit(status)
+        take(found)

@@ -1,4 +1,4 @@
-"""Made-up classes: submissions that are right, blank, mistaken or malicious.
+"""Made-up classes: submissions that are right, blank or mistaken.
 
 What the students "wrote" comes from the references and the mistakes bank, turned back
 into the source of a notebook cell.
@@ -17,16 +17,6 @@ from pathlib import Path
 from typing import Any
 
 from autograder.exercise import Mistake, load_topic
-
-ATTACKS = {
-    "exits": "import os\nos._exit(0)",
-    "never_ends": "while True:\n    pass",
-    "patches_the_checks": (
-        "import numpy, autograder.answers, autograder.judge\n"
-        "numpy.allclose = lambda *a, **k: True\n"
-        "autograder.judge.judge = lambda *a: 1e9"
-    ),
-}
 
 
 def cell_source(implementation: Any, name: str) -> str:
@@ -101,12 +91,12 @@ def right_answers(topic_name: str) -> dict[str, str]:
 
 
 def make_class(
-    topic_name: str, master: Mapping[str, Any], size: int, attacks: bool = True
+    topic_name: str, master: Mapping[str, Any], size: int
 ) -> dict[str, dict[str, Any]]:
     """Submissions of ``size`` students by name, always the same ones.
 
-    A quarter is right in everything, one is blank, a few attack; the others made one
-    or two mistakes of the bank, in turn.
+    A quarter is right in everything, one is blank; the others made one or two mistakes
+    of the bank, in turn.
     """
     topic = load_topic(topic_name)
     right = right_answers(topic_name)
@@ -116,10 +106,6 @@ def make_class(
     ]
     chance.shuffle(mistakes)
     students: dict[str, dict[str, Any]] = {"blank": submission(master, {})}
-    first = next(iter(topic.exercises))
-    for name, code in ATTACKS.items() if attacks else ():
-        answers = {**right, first: f"{code}\n\n\n{right[first]}"}
-        students[f"attack_{name}"] = submission(master, answers)
     number = 0
     while len(students) < size:
         answers = dict(right)
@@ -130,7 +116,7 @@ def make_class(
                 answers[name] = cell_source(found, name)
         students[f"student_{number:03}"] = submission(master, answers)
         number += 1
-    return dict(list(students.items())[:size])
+    return students
 
 
 def hand_in(course: Path, topic_name: str, students: Mapping[str, Any]) -> None:

@@ -37,21 +37,12 @@ def add_to(commands: Any) -> None:
         commands, "passback", _passback, "send the marks that changed to an LMS, by LTI"
     )
     passback.add_argument(
-        "--create", action="store_true", help="make the column there if there is none"
-    )
-    passback.add_argument(
         "--dry-run", action="store_true", help="send nothing; show who changes"
     )
 
 
 def _similar(options: argparse.Namespace) -> int:
-    from autograder.extras.similar import (
-        MOST,
-        in_words,
-        similar_pairs,
-        write_exports,
-        write_page,
-    )
+    from autograder.extras.similar import similar_pairs, write_exports, write_page
     from autograder.marks.whole_class import report_on_class
 
     course = options.course
@@ -60,11 +51,8 @@ def _similar(options: argparse.Namespace) -> int:
     if options.export:
         write_exports(course, options.export, report)
     page = write_page(course, report, pairs)
-    say(f"{options.chapter}: {len(report.examined)} submissions")
-    for pair in pairs[:MOST]:
-        say(f"  {in_words(pair)}")
-    if not pairs:
-        say("  no two share a wrong answer that few give")
+    rare = f"pairs with a rare wrong answer in common: {len(pairs)}"
+    say(f"{options.chapter}: {len(report.examined)} submissions, {rare}")
     say("This is evidence and no verdict: read both texts, and talk to both people.")
     say(f"page: {page}")
     return 0
@@ -105,7 +93,7 @@ def _passback(options: argparse.Namespace) -> int:
 
     report, notes = report_on_class(options.course, options.chapter)
     lines, refused = pass_back(
-        options.course, report, options.create, options.dry_run, progress_bar("mark")
+        options.course, report, options.dry_run, progress_bar("mark")
     )
     say("\n".join([*notes, *lines, *refused]))
     return GraderFault.exit_status if refused else 0

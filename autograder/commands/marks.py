@@ -64,8 +64,8 @@ def _regrade(options: argparse.Namespace) -> int:
     _require_whole_request(options, name)
     with open_regrade(options.course, options.chapter) as regrade:
         if options.undo is not None:
-            rules = regrade.without(options.undo)
-            told = regrade.rules[options.undo - 1]
+            told = regrade.numbered(options.undo)
+            rules = [rule for rule in regrade.rules if rule != told]
             why = f"regrade {told.number} was taken back: {told.subject}"
         elif name is not None:
             points = options.points

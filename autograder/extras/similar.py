@@ -56,17 +56,6 @@ def similar_pairs(report: ClassReport) -> list[Pair]:
     return sorted(found.values(), key=lambda pair: (-pair.evidence, pair.students))
 
 
-def in_words(pair: Pair) -> str:
-    """How much a pair shares, in one line."""
-    names = ", ".join(sorted({cause.exercise for cause in pair.shared}))
-    others = min(len(cause.students) for cause in pair.shared) - 2
-    who = ("nobody else", "1 other")[others] if others < 2 else f"{others} others"
-    return (
-        f"{' and '.join(pair.students)}: wrong in the same way in {names}, the rarest "
-        f"with {who} ({pair.evidence:.1f} bits)"
-    )
-
-
 def write_page(course: Path, report: ClassReport, pairs: Sequence[Pair]) -> Path:
     """Write the pairs with what they share, and both answers, side by side."""
     path = course / "reports" / f"{report.chapter}_similar.html"

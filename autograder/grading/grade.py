@@ -153,7 +153,7 @@ def grade_chapters(
             if not only:
                 said = deadlines[part.job.chapter]
                 done = {*names, *part.before, *(said.excused if said else ())}
-                class_ = expected_of(course, part.job.chapter)
+                class_ = expected_of(course)
                 part.outcome.missing += sorted(class_ - done)
         ahead, workplace = AHEAD_ON_A_CLUSTER, Workplace()
         if waiting and executor is None:

@@ -17,16 +17,11 @@ from typing import Any
 
 from autograder.lms.names import CANVAS, GRADESCOPE, MOODLE
 from autograder.lms.roster import PARTICIPANT, Person, Roster
-from autograder.lms.upload_ids import kept_list, people_in, read_upload_ids
+from autograder.lms.upload_ids import kept_list, people_in
 from autograder.marks.reports import ClassReport
 from autograder.tables import Kept, number_in, write_csv
 
 CANVAS_COLUMNS = ["Student", "ID", "SIS User ID", "SIS Login ID", "Section"]
-MOODLE_COLUMNS = [
-    *("Identifier", "Full name", "Email address", "Status", "Grade", "Maximum Grade"),
-    *("Grade can be changed", "Last modified (submission)", "Last modified (grade)"),
-    "Feedback comments",
-]
 Rows = tuple[list[str], list[list[Any]]]  # a header, and what is below it
 _ASSIGNMENT_ID = re.compile(r"\s*\(\d+\)$")
 
@@ -37,20 +32,21 @@ def write_lms_tables(
     """Write the tables of a chapter into ``reports/``.
 
     Returns:
-        What was written: ``canvas``, ``gradescope`` and, where a class list has
-        Moodle's numbers, ``moodle``; and what an instructor has to know about them.
+        What was written: ``canvas``, ``gradescope`` and, where there is a worksheet of
+        Moodle's, ``moodle``; and what an instructor has to know about them.
     """
     chapter, people = report.chapter, people_in(course, report.chapter)
     lists = {s: kept_list(course, chapter, s) for s in (CANVAS, MOODLE)}
     paths, notes = {}, []
-    for system, (header, rows) in {
+    tables = {
         CANVAS: _canvas(report, lists[CANVAS], people, notes),
-        MOODLE: _moodle(report, lists[MOODLE], people, notes),
-        GRADESCOPE: _gradescope(course, report, people),
-    }.items():
-        if rows:
-            paths[system] = course / "reports" / f"{chapter}_{system}.csv"
-            write_csv(paths[system], header, rows)
+        GRADESCOPE: _gradescope(report, people),
+    }
+    if (worksheet := lists[MOODLE]) is not None:
+        tables[MOODLE] = _moodle(report, worksheet, notes)
+    for system, (header, rows) in tables.items():
+        paths[system] = course / "reports" / f"{chapter}_{system}.csv"
+        write_csv(paths[system], header, rows)
     return paths, notes
 
 
@@ -94,20 +90,8 @@ def _assignment(listed: Roster | None, chapter: str) -> tuple[str, float | None]
     return chapter, None
 
 
-def _moodle(
-    report: ClassReport,
-    worksheet: Roster | None,
-    people: Mapping[str, Person],
-    notes: list[str],
-) -> Rows:
+def _moodle(report: ClassReport, worksheet: Roster, notes: list[str]) -> Rows:
     """The grading worksheet, filled in, with grades out of the most that it takes."""
-    if worksheet is None:
-        return MOODLE_COLUMNS, [
-            [PARTICIPANT + p.ids["moodle"], p.name, p.ids.get("email", ""), ""]
-            + [report.score_of(p.student, ""), report.max_score, "Yes", "", "-", ""]
-            for p in people.values()
-            if p.ids.get("moodle")
-        ]
     columns, rows, maxima = worksheet.table.columns, [], set()
     students = {person.ids["moodle"]: person.student for person in worksheet.people}
     for row in worksheet.table.rows:
@@ -131,17 +115,12 @@ def _moodle(
     return columns, rows
 
 
-def _gradescope(
-    course: Path, report: ClassReport, people: Mapping[str, Person]
-) -> Rows:
+def _gradescope(report: ClassReport, people: Mapping[str, Person]) -> Rows:
     """The columns of Gradescope's own table of grades, with the state in words."""
-    uploads, rows = read_upload_ids(course, report.chapter), []
+    rows = []
     for student in report.everybody:
         name, ids = _known(student, people)
-        entry = uploads.get(student)
-        number = entry.place if entry and entry.system == GRADESCOPE else ""
         score, state = report.score_of(student, ""), report.state_of(student)
-        marks = [score, report.max_score, state, number.removeprefix("submission_")]
+        marks = [score, report.max_score, state]
         rows.append([name, ids.get("sid", ""), ids.get("email", ""), *marks])
-    columns = ["Name", "SID", "Email", "Total Score", "Max Points", "Status"]
-    return [*columns, "Submission ID"], rows
+    return ["Name", "SID", "Email", "Total Score", "Max Points", "Status"], rows

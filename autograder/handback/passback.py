@@ -25,7 +25,6 @@ from pylti1p3.lineitem import LineItem
 from pylti1p3.registration import Registration
 from pylti1p3.service_connector import ServiceConnector
 from requests.adapters import HTTPAdapter
-from urllib3 import Retry
 
 from autograder.errors import AutograderError
 from autograder.files import plain_file
@@ -38,7 +37,6 @@ SAFE = ("https://", "http://127.0.0.1:", "http://localhost:")
 UNREADABLE = (ValueError, LookupError, TypeError, AttributeError, RecursionError)
 LARGEST = 256 * 2**20  # bytes of a file that is read here
 TIMEOUT = (10, 60)  # seconds to connect, and to answer
-BACKOFF = 1.0  # seconds before the second of six tries; the pause doubles
 SCOPE = "https://purl.imsglobal.org/spec/lti-ags/scope/"
 
 
@@ -60,9 +58,11 @@ class Score(NamedTuple):
 
 
 def pass_back(
-    course: Path, report: ClassReport, create: bool, dry: bool, progress: Callable
+    course: Path, report: ClassReport, dry: bool, progress: Callable
 ) -> tuple[list[str], list[str]]:
     """Send what changed; a ``dry`` run only says what there is to send.
+
+    Where there is no column of the chapter, it is made.
 
     Returns:
         Lines for the instructor, and a line for each score that was not taken.
@@ -70,23 +70,19 @@ def pass_back(
     Raises:
         Refused: nothing more can be sent; what was sent is kept.
     """
-    chapter, service = report.chapter, _service(course, create)
-    column = _column(service, report, create and not dry)
-    if column is None and not create:
-        raise Refused(f"no column there is that of {chapter}: --create makes one")
+    chapter, service = report.chapter, _service(course)
+    column = _column(service, report, create=not dry)
     journal = course / "passback" / f"{chapter}.jsonl"
     ids, before = user_ids(course, chapter), _sent(journal, column)
-    changes, refused, failed = _changes(report, ids, before), [], 0
+    changes, refused = _changes(report, ids, before), []
     for change in [] if dry else progress(changes, len(changes)):
         try:
             _publish(service, column, change)
         except Refused as error:
-            failed = failed + 1 if error.status >= 500 else 0  # one after the other
-            if error.status in (0, 401, 403) or failed > 1:
+            if error.status in (0, 401, 403):  # which nobody's score would pass
                 raise Refused(f"{error}. The next run goes on from here") from None
             refused.append(f"  refused: {change.student}: {error}")
         else:
-            failed = 0
             journal.parent.mkdir(exist_ok=True)
             with journal.open("a", encoding="utf-8") as file:  # may end in half a line
                 file.write(f"\n{json.dumps({**change._asdict(), 'column': column})}\n")
@@ -96,6 +92,8 @@ def pass_back(
         if dry or score is None:
             was = before[user].score if user in before else None
             lines.append(f"  {student} ({user}): {was} -> {score}")
+    if column is None:
+        lines.append("  no column there is that of the chapter: it will be made")
     if unknown := sorted(report.students - set(ids)):
         lines.append(f"  not sent, no class list has their ids: {', '.join(unknown)}")
     return lines, refused
@@ -176,19 +174,13 @@ def _settings(path: Path) -> dict[str, str]:
 
 
 class _Adapter(HTTPAdapter):
-    """Waits for an answer for a while; tries again what fails for the moment."""
-
-    def __init__(self) -> None:
-        often = {"backoff_factor": BACKOFF, "allowed_methods": None, "read": 1}
-        often |= {"backoff_max": 60, "retry_after_max": 60, "raise_on_status": False}
-        busy = (429, 500, 502, 503, 504)
-        super().__init__(max_retries=Retry(5, status_forcelist=busy, **often))
+    """Waits for an answer for a while, and not for ever."""
 
     def send(self, *what: Any, **options: Any) -> requests.Response:
         return super().send(*what, **{**options, "timeout": TIMEOUT})
 
 
-def _service(course: Path, create: bool) -> Service:
+def _service(course: Path) -> Service:
     """The columns of marks of one course, as ``lti.toml`` says."""
     said = _settings(course / "lti.toml")
     key = private_key(course / said["key_file"])
@@ -201,8 +193,10 @@ def _service(course: Path, create: bool) -> Service:
     session.max_redirects = 0  # the token goes nowhere else
     for scheme in ("http://", "https://"):
         session.mount(scheme, _Adapter())
-    scopes = [f"{SCOPE}lineitem{'' if create else '.readonly'}", f"{SCOPE}score"]
-    data = {"scope": scopes, "lineitems": said["line_items_url"]}
+    data = {
+        "scope": [f"{SCOPE}lineitem", f"{SCOPE}score"],
+        "lineitems": said["line_items_url"],
+    }
     return Service(ServiceConnector(us, session), data)
 
 

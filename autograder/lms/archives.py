@@ -19,7 +19,7 @@ from autograder.errors import AutograderError
 from autograder.files import printable
 
 MAX_UPLOAD = 64 * 2**20  # bytes of an archive that a student handed in
-MAX_MEMBERS = 1000  # files of one person
+MAX_MEMBERS = 1000  # files in such an archive
 MAX_UNPACKED = 128 * 2**20  # bytes of all notebooks of one person
 _ENTRY = b"PK\1\2"  # with which each file begins in the list of a ZIP archive
 # Of other methods, zipfile unpacks into memory whatever size a file is said to have.

@@ -15,7 +15,6 @@ from typing import Any
 from autograder.exercise import topic_names
 from autograder.files import Unusable
 from autograder.lms.archives import (
-    MAX_MEMBERS,
     MAX_UNPACKED,
     MAX_UPLOAD,
     Member,
@@ -41,10 +40,8 @@ def choose(
     """
     left: list[str] = []
     found = [file for upload in uploads for file in _opened(upload, left)]
-    if len(found) > MAX_MEMBERS:
-        left.append(f"{uploads[0].shown()}: more than {MAX_MEMBERS} files")
     notebooks, room = [], MAX_UNPACKED
-    for file in found[:MAX_MEMBERS]:
+    for file in found:
         if not _NOTEBOOK.search(file.inner):
             continue
         try:
@@ -61,7 +58,7 @@ def choose(
         nothing = f"{uploads[0].shown()}: no notebook is in it"
         return None, {}, left or [nothing]
     best = notebooks[0][1]
-    return best, {f"{chapter}.ipynb": best.member, **_modules(best, found)}, left
+    return best, {f"{chapter}.ipynb": best.member, **_modules(best, found, left)}, left
 
 
 def _opened(upload: Upload, left: list[str]) -> list[Upload]:
@@ -103,7 +100,9 @@ def _rank(content: bytes, chapter: str, file: Upload) -> tuple[Any, ...]:
     return (of is None, blank, -file.named.upload, unlike, len(name), file.inner)
 
 
-def _modules(best: Upload, files: Sequence[Upload]) -> dict[str, Member]:
+def _modules(
+    best: Upload, files: Sequence[Upload], left: list[str]
+) -> dict[str, Member]:
     """Files of Python beside a notebook, by the name that it imports them by."""
     folder = PurePosixPath(best.inner).parent
     found: dict[str, Member] = {}
@@ -111,6 +110,11 @@ def _modules(best: Upload, files: Sequence[Upload]) -> dict[str, Member]:
         path = PurePosixPath(file.inner)
         if path.is_relative_to(folder) and file.member.size <= MAX_MODULES:
             name = str(path.relative_to(folder))
-            if is_module(name):
+            if not is_module(name):
+                continue
+            try:
+                file.member.read(MAX_MODULES)
                 found.setdefault(name, file.member)
+            except ValueError as error:
+                left.append(f"{file.shown()}: {error}")
     return found

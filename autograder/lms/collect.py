@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -36,31 +35,25 @@ class Taken(NamedTuple):
 
 @dataclass
 class Plan:
-    """What collecting will do, and then what it did.
+    """What collecting will do.
 
     Attributes:
         chapter: of which.
         course: its folder.
         system: whose archive it is.
         roster: the class list.
-        came: students of whom something is in the archive.
         uploads: how a system knows the submissions so far, by student.
         left_out: what is not collected, with the reason.
         taken: what is to be written, by student.
-        done: students whose submission is ``new``, ``changed`` or ``as before``.
-        unkept: how many submissions could not be written.
     """
 
     chapter: str
     course: Path
     system: str
     roster: Roster
-    came: set[str]
     uploads: dict[str, HandedIn]
     left_out: list[str]
     taken: dict[str, Taken] = field(default_factory=dict)
-    done: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
-    unkept: int = 0
 
     def take(self, person: Person, uploads: Sequence[Upload]) -> None:
         """Plan to keep the notebook of a person, if there is one of the chapter."""
@@ -69,12 +62,9 @@ class Plan:
         self.left_out += left[:MAX_TOLD]
         if more := len(left[MAX_TOLD:]):
             self.left_out.append(f"{uploads[0].shown()}: {more} more of this person")
-        self.came.add(student)
         if best is None:
             return
-        late = any(upload.named.late for upload in uploads)
-        late = late or "late" in person.ids.get("status", "").casefold()
-        entry = HandedIn(self.system, best.place, best.named.upload, late)
+        entry = HandedIn(self.system, best.place, best.named.upload)
         before = self.uploads.get(student)
         if before and before.system == entry.system and before.upload > entry.upload:
             why = f"{student} handed in a later one, which was collected before"
@@ -83,45 +73,33 @@ class Plan:
         self.taken[student] = Taken(entry, files, best.named.time)
 
     def write(self) -> None:
-        """Put the notebooks where grading looks for them, and keep what they were."""
+        """Put the notebooks where grading looks for them, and keep what they were.
+
+        Raises:
+            OSError: such as of a full disk; called again, it goes on from there.
+        """
         for student, (entry, files, time) in self.taken.items():
             folder = self.course / "submitted" / student / self.chapter
-            try:
-                state = _write(folder, self.chapter, files, time)
-            except (OSError, ValueError) as error:
-                why = f"it cannot be kept: {getattr(error, 'strerror', error)}"
-                self.left_out.append(f"{printable(entry.place)}: {why}")
-                self.unkept += 1
-                continue
-            self.done[state].append(student)
+            for name, member in files.items():
+                write_atomically(folder / name, member.read(MAX_FILE_BYTES))
+            if time:  # last, so that no earlier notebook is marked late
+                write_atomically(folder / "timestamp.txt", time)
             self.uploads[student] = entry
         write_upload_ids(self.course, self.chapter, self.uploads)
         keep_list(self.course, self.chapter, self.roster)
 
     def lines(self) -> list[str]:
         """What to tell an instructor; what was left out comes last."""
-        collected = {student for state in self.done.values() for student in state}
-        counts = [f"{len(self.done[s])} {s}" for s in ("new", "changed", "as before")]
-        found = [
-            f"{self.chapter}: {len(collected)} collected from {self.system.title()}: "
-            + ", ".join(counts)
-        ]
-        nothing = {
+        count = len(self.taken)
+        found = [f"{self.chapter}: {count} collected from {self.system.title()}"]
+        without = sorted(
             person.student
             for person in self.roster.people
             if not handed_in(self.course / "submitted", person.student, self.chapter)
-        }
-        for what, names in (
-            ("late", {s for s in collected if self.uploads[s].late}),
-            ("not handed in", nothing - self.came),
-            ("handed in, but not collected", nothing & self.came),
-        ):
-            if names:
-                found.append(f"  {what}: {', '.join(sorted(names))}")
-        found += [f"  not collected: {line}" for line in self.left_out]
-        if self.unkept:
-            found.append(f"{self.unkept} not kept: make room and call again")
-        return found
+        )
+        if without:
+            found.append(f"  no notebook from: {', '.join(without)}")
+        return found + [f"  not collected: {line}" for line in self.left_out]
 
 
 @contextlib.contextmanager
@@ -144,8 +122,7 @@ def planned(chapter: str, archive: Path, course: Path, roster: Path) -> Iterator
         owners = owners_of(members, listed)
         left = [f"{printable(w)[:300]}: {why}" for w, why in owners.left_out.items()]
         before = read_upload_ids(course, chapter)
-        found = owners.system, listed, owners.unclear, before, left
-        plan = Plan(chapter, course, *found)
+        plan = Plan(chapter, course, owners.system, listed, before, left)
         for student, files in owners.uploads.items():
             plan.take(people[student], files)
         if not plan.taken:
@@ -155,17 +132,3 @@ def planned(chapter: str, archive: Path, course: Path, roster: Path) -> Iterator
                 plan.left_out,
             )
         yield plan
-
-
-def _write(folder: Path, chapter: str, files: Mapping[str, Member], time: str) -> str:
-    """Put files into a folder, in their order; what that made of the submission."""
-    state = "as before" if (folder / f"{chapter}.ipynb").exists() else "new"
-    contents = {name: member.read(MAX_FILE_BYTES) for name, member in files.items()}
-    if time:  # last, so that no earlier notebook is marked late
-        contents["timestamp.txt"] = time.encode()
-    for name, content in contents.items():
-        file = folder / name
-        if not file.exists() or file.read_bytes() != content:
-            state = "new" if state == "new" else "changed"
-            write_atomically(file, content)
-    return state

@@ -10,7 +10,6 @@ import re
 from dataclasses import dataclass
 
 CANVAS, MOODLE, GRADESCOPE = "canvas", "moodle", "gradescope"
-MAX_NAME = 1000  # characters of one part of a path
 _FORMS = {
     # doejane_LATE_12345_67890_masking.ipynb: person, upload. In a quiz, what stands
     # there are the numbers of a question and of the upload.
@@ -32,7 +31,6 @@ class Named:
         name: of the person, as the system writes it.
         file: what the student called the file, if it is part of the name.
         upload: number of the upload, 0 if the system gives none.
-        late: whether the system says so.
         time: when it was handed in, if the system tells.
     """
 
@@ -40,7 +38,6 @@ class Named:
     name: str
     file: str = ""
     upload: int = 0
-    late: bool = False
     time: str = ""
 
 
@@ -49,8 +46,6 @@ def readings(part: str, system: str) -> list[Named]:
 
     There are several if a name or a file name has numbers as the system writes them.
     """
-    if len(part) > MAX_NAME:
-        return []
     starts = [match.start() for match in re.finditer("_", part)]
     matches = [_FORMS[system].fullmatch(part, start) for start in starts]
     return [_named(part[: match.start()], match) for match in matches if match]
@@ -60,4 +55,4 @@ def _named(before: str, match: re.Match[str]) -> Named:
     found = match.groupdict()
     name = re.sub("(?:^|_)LATE$", "", before)
     upload = int(found.get("upload") or 0)
-    return Named(found["id"], name, found.get("file") or "", upload, name != before)
+    return Named(found["id"], name, found.get("file") or "", upload)

@@ -44,14 +44,12 @@ class Owners:
         system: whose archive it is.
         roster: the class list.
         uploads: the files of each person in the class list, by student.
-        unclear: people to whom something else may belong.
         left_out: what is nobody's in the class list, with the reason.
     """
 
     system: str
     roster: Roster
     uploads: dict[str, list[Upload]] = field(default_factory=lambda: defaultdict(list))
-    unclear: set[str] = field(default_factory=set)
     left_out: dict[str, str] = field(default_factory=dict)
 
     def in_name(self, top: str) -> Iterator[tuple[Person, Named]]:
@@ -72,7 +70,6 @@ class Owners:
         elif persons[0] is None or any(persons[1:]):
             ids = " or ".join(one.id for one in named)
             self.left_out[top] = f"it may be from {ids}: rename it if you know"
-            self.unclear |= {person.student for person in persons if person}
         else:
             yield persons[0], named[0]
 
@@ -105,19 +102,6 @@ class Owners:
             f"the class, add the row {row[:300]}"
         )
 
-    def require_one_name(self) -> None:
-        """Leave out people under whose id the archive has several names.
-
-        In Canvas, a name that ends like an id makes two names of one person.
-        """
-        for student, uploads in list(self.uploads.items()):
-            names = sorted({printable(upload.named.name) for upload in uploads})
-            if len(names) > 1:
-                why = f"the id is that of {student} in all of them: rename them"
-                self.left_out[" and ".join(names)[:300]] = why
-                self.unclear.add(student)
-                del self.uploads[student]
-
 
 def owners_of(members: Sequence[Member], roster: Roster) -> Owners:
     """Look the id that the system wrote up in the class list, and nothing else.
@@ -146,8 +130,6 @@ def owners_of(members: Sequence[Member], roster: Roster) -> Owners:
                 if not inner.startswith("._"):  # a Mac's note on a file
                     upload = Upload(file, top, inner, named)
                     found.uploads[person.student].append(upload)
-    if found.system == CANVAS:
-        found.require_one_name()
     return found
 
 

@@ -43,7 +43,6 @@ FORMS = {
         "moodle": "Identifier",
         "name": "Full name",
         "email": "Email address",
-        "status": "Status",
     },
     GRADESCOPE: {"name": "Name", "sid": "SID", "email": "Email"},
     BY_HAND: {
@@ -61,9 +60,6 @@ FORMS = {
 }
 _NUMBERS = ("canvas", "moodle")
 _UNIQUE = ("canvas", "moodle", "email", "sid", "sis_login", "lti_user")
-_NO_IDS = ("name", "section", "status")
-# What a spreadsheet makes of a number that it takes for one to reckon with.
-_REWRITTEN = re.compile(r"[0-9]+[.,]0*|[0-9]+(?:[.,][0-9]+)?[eE][+-][0-9]+")
 _UNFIT = re.compile(r"[/\\*?\[\]]|^\.+")  # separators, patterns, hidden names
 
 
@@ -201,18 +197,15 @@ def _person(table: Table, row: Row, system: str) -> Person:
 
 
 def _value(table: Table, row: Row, kind: str, column: str, system: str) -> str:
-    """What a cell says, if no spreadsheet has rewritten it."""
+    """What a cell says; a number that a spreadsheet has rewritten is a problem."""
     text = row[column]
     value = text.removeprefix(PARTICIPANT) if kind == "moodle" else text
     if not text:
         if column in _HEADS[system] and column != "SID":
             table.problem(row, column, "it is empty")
-    elif kind not in _NO_IDS and _REWRITTEN.fullmatch(value):
-        what = f"{text!r} is no id: a spreadsheet has rewritten it; give the file as "
-        table.problem(row, column, f"{what}the system exported it")
     elif kind in _NUMBERS and not re.fullmatch("[0-9]+", value):
-        what = f"{text!r} is no number in digits alone, such as 12345"
-        table.problem(row, column, what)
+        what = f"{text!r} is no number in digits alone; give the file as the system "
+        table.problem(row, column, f"{what}exported it")
     return value
 
 

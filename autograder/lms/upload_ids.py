@@ -17,10 +17,6 @@ from autograder.lms.names import CANVAS, GRADESCOPE, MOODLE
 from autograder.lms.roster import BY_HAND, Person, Roster, read_roster
 
 
-class BadIds(AutograderError):
-    """What was kept of the ids of people cannot be read."""
-
-
 @dataclass(frozen=True)
 class HandedIn:
     """How a system knows a submission.
@@ -29,21 +25,19 @@ class HandedIn:
         system: which one.
         place: its name of the file, or of the folder.
         upload: its number of the upload; 0 if it gives none.
-        late: whether it says so.
     """
 
     system: str
     place: str
     upload: int = 0
-    late: bool = False
 
 
 def read_upload_ids(course: Path, chapter: str) -> dict[str, HandedIn]:
     """How a system knows the submissions to a chapter, by student.
 
     Raises:
-        BadIds: the file was damaged. Going on without it would leave no way to return
-            marks.
+        AutograderError: the file was damaged. Going on without it would leave no way to
+            return marks.
     """
     path = _ids_path(course, chapter)
     names = [field.name for field in fields(HandedIn)]
@@ -56,7 +50,7 @@ def read_upload_ids(course: Path, chapter: str) -> dict[str, HandedIn]:
     except FileNotFoundError:
         return {}
     except (ValueError, KeyError, TypeError, AttributeError):
-        raise BadIds(
+        raise AutograderError(
             f"{path} does not hold the ids that `collect` wrote: restore a copy of it, "
             "or remove it and collect the archives of the chapter again"
         ) from None

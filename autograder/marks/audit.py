@@ -108,7 +108,6 @@ class AuditLog:
 
     def find(self, marks: Mapping[str, Marks]) -> None:
         """Log what marks and excuses say, by student, and this log does not know."""
-        began = not self.path.exists()
         known = {(c.student, c.what): c.after for c in self.changes()}
         deadlines = deadlines_of(self._course, self._chapter)
         for student, theirs in marks.items():
@@ -127,7 +126,6 @@ class AuditLog:
                 by_hand = what in theirs.by_hand
                 why = "by hand" if by_hand else "not by this grader's own commands"
                 why = f"found: {why}, since the last run"
-                why = "found when this log began" if began else why
                 self.note(student, what, before, after, why, UNKNOWN)
         for (student, what), before in known.items():
             why = "found: no longer in the gradebook"

@@ -1,22 +1,15 @@
-"""The class in nbgrader's gradebook: its students, and when they have to hand in."""
+"""The class in nbgrader's gradebook."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from datetime import datetime
 
-from nbgrader.api import Assignment, Gradebook, Student
+from nbgrader.api import Gradebook, Student
 from sqlalchemy import select
 
 from autograder.lms.roster import Person
 from autograder.marks.gradebook_errors import reading, writing
 from autograder.release.settings import Settings
-
-
-def due_dates(settings: Settings) -> dict[str, datetime | None]:
-    """The due dates in a gradebook, in UTC without a zone, by chapter."""
-    with reading(), _gradebook(settings) as book:
-        return dict(book.db.execute(select(Assignment.name, Assignment.duedate)).all())
 
 
 def students_in(settings: Settings) -> set[str]:

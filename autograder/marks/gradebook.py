@@ -243,18 +243,18 @@ class ChapterMarks:
         return dict(self._gradebook.db.execute(query).all())
 
     def set_deadlines(self, deadlines: Deadlines) -> None:
-        """Have the due date and the extensions that a course's table says.
+        """Have the due date and the extensions that a course's table says, if it does.
 
         Extensions are given when marks are written or penalties assigned.
 
         Raises:
             GradebookError: the due date stays as it was.
         """
+        if deadlines.due is None:
+            return
         with self._transaction() as book:
-            assignment = book.find_assignment(self.chapter)
-            if deadlines.due is not None:
-                assignment.duedate = deadlines.due.replace(tzinfo=None)
-            self._extensions = deadlines.extensions(assignment.duedate)
+            book.find_assignment(self.chapter).duedate = deadlines.due
+        self._extensions = deadlines.extensions
 
     def assign_penalties(self, students: Iterable[str]) -> None:
         """Recompute the late penalties of some students from nbgrader's settings.

@@ -16,11 +16,6 @@ class GradebookError(AutograderError):
     """The gradebook cannot be used; the message says why and what to do."""
 
 
-# What is raised for an invalid time, or for text in a numeric column.
-_STRANGE = (ValueError, TypeError, OverflowError)
-_STRANGER = "it holds something that nbgrader never writes; restore a copy"
-
-
 @contextlib.contextmanager
 def _told(done: str, hint: str) -> Iterator[None]:
     """Turn what is raised in the block into a ``GradebookError``."""
@@ -28,9 +23,6 @@ def _told(done: str, hint: str) -> Iterator[None]:
         yield
     except (SQLAlchemyError, InvalidEntry, MissingEntry) as error:
         said = f"{first_line(error)}; {hint}"
-        raise GradebookError(f"the gradebook cannot be {done}: {said}") from error
-    except _STRANGE as error:
-        said = f"{_STRANGER} ({first_line(error)})"
         raise GradebookError(f"the gradebook cannot be {done}: {said}") from error
 
 

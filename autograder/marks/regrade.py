@@ -5,13 +5,12 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from autograder.errors import AutograderError
 from autograder.files import printable
-from autograder.interrupts import held_back
 from autograder.marks.audit import AuditLog, account, now
 from autograder.marks.gradebook import ChapterMarks
 from autograder.marks.reports import read_reports
@@ -92,33 +91,23 @@ class Regrade:
             AutograderError: no exercise has one, or several have.
         """
         exercise, name = self._find(kind, name, exercise)
-        made = {"who": account(), "when": now()}
-        cause = (exercise, kind, name)
-        rule = Rule(len(self.rules) + 1, *cause, points, why, **made)
-        kept = [
-            replace(old, undone=made["when"])
-            if (old.exercise, old.kind, old.name) == cause and not old.undone
-            else old
-            for old in self.rules
-        ]
-        return [*kept, rule]
+        number = max((rule.number for rule in self.rules), default=0) + 1
+        rule = Rule(number, exercise, kind, name, points, why, account(), now())
+        return [*(old for old in self.rules if old.cause != rule.cause), rule]
 
-    def without(self, number: int) -> list[Rule]:
-        """The rules without one of them, which the list still shows.
+    def numbered(self, number: int) -> Rule:
+        """One of the rules.
 
         Raises:
-            AutograderError: there is none of this number, or it was taken back before.
+            AutograderError: there is none of this number.
         """
-        holding = [str(rule.number) for rule in self.rules if not rule.undone]
-        if str(number) not in holding:
-            there = f"there are {', '.join(holding)}" if holding else "there are none"
-            raise AutograderError(
-                f"{self.chapter} has no rule {number} that holds; {there}"
-            )
-        return [
-            replace(rule, undone=now()) if rule.number == number else rule
-            for rule in self.rules
-        ]
+        for rule in self.rules:
+            if rule.number == number:
+                return rule
+        numbers = ", ".join(str(rule.number) for rule in self.rules) or "none"
+        raise AutograderError(
+            f"{self.chapter} has no rule {number}; there are {numbers}"
+        )
 
     def effects(self, rules: Sequence[Rule]) -> Effects:
         """What changes if these become the rules of the chapter; nothing is done."""
@@ -141,13 +130,12 @@ class Regrade:
         Raises:
             GradebookError: it cannot be written; rules and marks stay as they were.
         """
-        with held_back():  # rules without their marks, or the reverse
-            keep_rules(self.course, self.chapter, rules)
-            try:
-                self.marks.regrade(self._changing(rules).items(), why)
-            except BaseException:
-                keep_rules(self.course, self.chapter, self.rules)
-                raise
+        keep_rules(self.course, self.chapter, rules)
+        try:
+            self.marks.regrade(self._changing(rules).items(), why)
+        except BaseException:
+            keep_rules(self.course, self.chapter, self.rules)
+            raise
 
     def _changing(self, rules: Sequence[Rule]) -> dict[str, Mapping[str, Any]]:
         """The new reports of those whose scores would change."""

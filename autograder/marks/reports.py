@@ -37,8 +37,7 @@ class ClassReport:
         reports: of those whose marks count.
         missing: students who have handed in nothing.
         excused: students whose mark does not count, handed in or not.
-        late: of those with a report, who was late.
-        extended: until when those had time who have an extension.
+        late: of those with a report, who was late by the time of their submission.
         waiting: students whose work is there, and is still to be graded.
     """
 
@@ -47,7 +46,6 @@ class ClassReport:
     missing: list[str] = field(default_factory=list)
     excused: list[str] = field(default_factory=list)
     late: list[str] = field(default_factory=list)
-    extended: dict[str, str] = field(default_factory=dict)
     waiting: list[str] = field(default_factory=list)
 
     @property
@@ -115,14 +113,6 @@ class ClassReport:
     def examined(self) -> list[dict[str, Any]]:
         """Reports on submissions that could be examined."""
         return [report for report in self.reports if not report["refused"]]
-
-    def troubles(self) -> list[tuple[str, str]]:
-        """Student and what happened, where something did."""
-        return [
-            (report["student"], line)
-            for report in self.reports
-            for line in ([report["refused"]] if report["refused"] else report["notes"])
-        ]
 
 
 def read_reports(course: Path, chapter: str) -> ClassReport:

@@ -3,13 +3,14 @@
 ``regrades/CHAPTER.json`` holds them. A rule names a case or a mistake of an exercise,
 and how many of the points that it cost are given back. Reports keep what the judge
 found; the points are added whenever a score is written into the gradebook, so rules
-hold for later runs and later submissions too, and can be taken back.
+hold for later runs and later submissions too, and can be taken back. The log of
+changes tells of those that no longer hold.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -32,7 +33,7 @@ class Rule:
     """What is given back, and for what.
 
     Attributes:
-        number: of the rule, from 1; never given twice in a chapter.
+        number: of the rule, by which it is taken back.
         exercise: whose points they are.
         kind: ``MISTAKE`` or ``CASE``.
         name: of the mistake, or title of the case.
@@ -40,7 +41,6 @@ class Rule:
         why: the reason, which students read; empty if none was given.
         who: account that made it.
         when: in UTC.
-        undone: when it was taken back; empty if it holds.
     """
 
     number: int
@@ -51,7 +51,11 @@ class Rule:
     why: str
     who: str
     when: str
-    undone: str = ""
+
+    @property
+    def cause(self) -> tuple[str, str, str]:
+        """What it is about: no two rules are about the same."""
+        return self.exercise, self.kind, self.name
 
     @property
     def subject(self) -> str:
@@ -73,14 +77,13 @@ class Rule:
 
     def line(self) -> str:
         """The rule as a list of rules shows it."""
-        state = f"; taken back on {self.undone}" if self.undone else ""
         why = f"{self.why}; " if self.why else ""
-        made = f"{why}{self.who}, {self.when}{state}"
+        made = f"{why}{self.who}, {self.when}"
         return f"{self.number}: {self.subject}: {self.worth} ({made})"
 
 
 def read_rules(course: Path, chapter: str) -> list[Rule]:
-    """All rules of a chapter, those that were taken back too.
+    """The rules of a chapter.
 
     Raises:
         BadRules: somebody changed the file, and something in it is wrong.
@@ -90,15 +93,12 @@ def read_rules(course: Path, chapter: str) -> list[Rule]:
         return []
     try:
         entries = json.loads(plain_file(path, MAX_RULES))
-        rules = [Rule(**entry) for entry in entries]
-        if [rule.number for rule in rules] != list(range(1, len(rules) + 1)):
-            raise ValueError("the rules are not numbered from 1 on")
+        return [Rule(**entry) for entry in entries]
     except (ValueError, TypeError, RecursionError) as error:
         raise BadRules(
             f"{path} does not hold the rules that `regrade` wrote ({error}): put the "
             "file back, or remove it to give up all rules of the chapter"
         ) from None
-    return rules
 
 
 def keep_rules(course: Path, chapter: str, rules: Sequence[Rule]) -> None:
@@ -112,22 +112,21 @@ def rules_path(course: Path, chapter: str) -> Path:
     return course / "regrades" / f"{chapter}.json"
 
 
-def credited(report: Mapping[str, Any], rules: Iterable[Rule]) -> Mapping[str, Any]:
+def credited(report: Mapping[str, Any], rules: Sequence[Rule]) -> Mapping[str, Any]:
     """A report with what the rules give back added to its scores.
 
     Exercises that get points say so under ``regraded``, and under ``rules`` for the
     log. A submission that could not be examined gets nothing.
     """
-    holding = [rule for rule in rules if not rule.undone]
-    if not holding or report["refused"]:
+    if report["refused"]:
         return report
-    exercises = [_with_credit(exercise, holding) for exercise in report["exercises"]]
+    exercises = [_with_credit(exercise, rules) for exercise in report["exercises"]]
     pairs = zip(exercises, report["exercises"], strict=True)
     gained = sum(now["score"] - before["score"] for now, before in pairs)
     return {**report, "exercises": exercises, "score": report["score"] + gained}
 
 
-def _with_credit(exercise: dict[str, Any], rules: Iterable[Rule]) -> dict[str, Any]:
+def _with_credit(exercise: dict[str, Any], rules: Sequence[Rule]) -> dict[str, Any]:
     score, given = exercise["score"], []
     for rule in rules:
         credit = min(_worth(rule, exercise), exercise["max_score"] - score)

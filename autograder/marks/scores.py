@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections import defaultdict
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -32,7 +31,6 @@ class Marks:
         late_penalty: points lost because it was late.
         comments: what the grader, or who marked by hand, said, by cell.
         late: whether it was handed in after the due date, or an extension of it.
-        until: when an extension ends, in UTC; empty if there is none.
         by_hand: the scores that were given by hand.
         to_look_at: the cells that ask to be marked by hand, or looked at again.
     """
@@ -43,7 +41,6 @@ class Marks:
     late_penalty: float = 0.0
     comments: dict[str, str] = field(default_factory=dict)
     late: bool = False
-    until: str = ""
     by_hand: dict[str, float] = field(default_factory=dict)
     to_look_at: set[str] = field(default_factory=set)
 
@@ -54,11 +51,7 @@ class Marks:
 
 
 def held_marks(book: Gradebook, chapter: str) -> dict[str, Marks]:
-    """The marks of a chapter by student, in the transaction that is under way.
-
-    Raises:
-        ValueError, TypeError: the gradebook holds something that is no mark.
-    """
+    """The marks of a chapter by student, in the transaction that is under way."""
     marks: dict[str, Marks] = defaultdict(Marks)
     grades = _cells_of(
         book,
@@ -79,9 +72,6 @@ def held_marks(book: Gradebook, chapter: str) -> dict[str, Marks]:
     )
     for student, cell, penalty, *scores, asks, when, longer, due in grades:
         name, found = cell.removeprefix("check-"), marks[student]
-        # SQLite keeps what somebody writes, and takes a text for zero when it adds.
-        if not all(n is None or math.isfinite(n) for n in (penalty, *scores)):
-            raise ValueError(f"{student}, {name}: points that are not finite")
         found.auto_scores[name], found.scores[name], *rest = scores
         found.max_scores[name], by_hand = rest
         if by_hand is not None:
@@ -91,8 +81,6 @@ def held_marks(book: Gradebook, chapter: str) -> dict[str, Marks]:
         found.late_penalty = penalty or 0.0
         if when and due:
             found.late = when > due + (longer or timedelta())
-        if due and longer and longer > timedelta():
-            found.until = f"{due + longer:%Y-%m-%d %H:%M} UTC"
     for student, cell, automatic, by_hand in said:
         if by_hand or automatic:
             marks[student].comments[cell] = by_hand or automatic

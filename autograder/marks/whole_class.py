@@ -11,7 +11,6 @@ from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
-from autograder.lms.upload_ids import people_in, read_upload_ids
 from autograder.marks.class_list import students_in
 from autograder.marks.deadlines import Deadlines, deadlines_of
 from autograder.marks.gradebook import marks_in
@@ -25,59 +24,30 @@ def report_on_class(course: Path, chapter: str) -> tuple[ClassReport, list[str]]
     """The reports on a chapter with the marks that count, and who has none.
 
     Returns:
-        The report, and a line for each whose report and marks do not fit together, and
-        for what is still to be marked by hand.
+        The report, and a line about those who are still to be graded, and one about
+        what is still to be marked by hand.
     """
     settings_of(course.resolve())  # whether it is a course is the first thing to say
     reports, marks = read_reports(course, chapter), marks_in(course, chapter)
     deadlines = deadlines_of(course, chapter) or Deadlines()
-    excused, marked, reported = deadlines.excused, set(marks), reports.students
+    excused = deadlines.excused
     counting = {s: m for s, m in marks.items() if s not in excused}
     report = reports.counting(counting)
-    class_ = expected_of(course, chapter)
-    without = (class_ | reported) - marked - excused
-    new = {s for s in without if handed_in(course / "submitted", s, chapter)}
-    waiting = new | marked - reported - excused
-    notes = _notes_on_waiting(waiting, marked, reported)
-    notes += [
-        f"not in the tables: {student}: is no longer in the gradebook"
-        for student in sorted(reported - marked - waiting)
-    ]
-    notes += _notes_on_marks_by_hand(
-        counting[found["student"]]
-        for found in report.reports
-        if found["student"] in counting and not found["refused"]
-    )
-    # An LMS knows nothing of extensions here, and packs no times: the extension counts.
-    longer = {*deadlines.longer, *deadlines.until}
-    longer |= {s for s, found in marks.items() if found.until}
-    uploads = read_upload_ids(course, chapter).items()
-    late = {s for s, entry in uploads if entry.late} - longer
-    late |= {s for s, found in marks.items() if found.late}
-    return replace(
+    without = expected_of(course) - report.students - excused
+    submitted = course / "submitted"
+    waiting = {s for s in without if s in marks or handed_in(submitted, s, chapter)}
+    report = replace(
         report,
-        missing=sorted(class_ - excused - marked - reported - waiting),
+        missing=sorted(without - waiting),
         excused=sorted(excused),
         waiting=sorted(waiting),
-        late=sorted(late & report.students),
-        extended={s: m.until for s, m in marks.items() if m.until},
-    ), notes
-
-
-def _notes_on_waiting(
-    waiting: set[str], marked: set[str], reported: set[str]
-) -> list[str]:
-    """A line for each way in which marks and reports are not those of the work."""
-    ways = {
-        "handed in, but not graded": waiting - marked - reported,
-        "marks but no report": waiting & marked,
-        "a report but no marks in the gradebook": waiting & reported,
-    }
-    return [
-        f"{WAITING}: {', '.join(sorted(found))} ({why}); call grade again"
-        for why, found in ways.items()
-        if found
-    ]
+        late=sorted(s for s in report.students if marks[s].late),
+    )
+    notes = []
+    if waiting:
+        notes.append(f"{WAITING}: {', '.join(report.waiting)}; call grade again")
+    examined = (marks[found["student"]] for found in report.examined)
+    return report, notes + _notes_on_marks_by_hand(examined)
 
 
 def _notes_on_marks_by_hand(marks: Iterable[Marks]) -> list[str]:
@@ -99,15 +69,13 @@ def _notes_on_marks_by_hand(marks: Iterable[Marks]) -> list[str]:
     ]
 
 
-def expected_of(course: Path, chapter: str = "") -> set[str]:
-    """All in the class: in the gradebook, in a class list, or with a submission.
+def expected_of(course: Path) -> set[str]:
+    """All in the class: in the gradebook, as all of a class list are, or with work.
 
-    Args:
-        course: folder of the course.
-        chapter: whose worksheet of Moodle counts as a class list too.
+    Raises:
+        CourseError: the folder is no course.
     """
     found = students_in(settings_of(course.resolve()))
-    found |= set(people_in(course, chapter))
     try:
         return found | set(students(course / "submitted")[0])
     except NothingSubmitted:

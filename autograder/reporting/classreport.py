@@ -1,8 +1,8 @@
 """A chapter's class report: who needs help, with which exercise, after which mistake.
 
 Everything is computed from the reports that ``grade`` left and from the marks in the
-gradebook, so it can be made again at any time. The page loads nothing, and runs only a
-script of its own that sorts tables.
+gradebook, so it can be made again at any time. The page loads and runs nothing; the
+table of scores beside it is for whoever wants to sort.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from autograder.reporting.causes import (
     causes_in,
     left_as_they_were,
 )
-from autograder.reporting.pages import number, of, templates
+from autograder.reporting.pages import number, of, percent, templates
 from autograder.tables import write_csv
 
-SHOWN = 6  # entries of a list on the first screen
+SHOWN = 6  # people on the first screen
 TAUGHT = 5  # causes on the first screen
 
 
@@ -35,7 +35,6 @@ class Exercise:
 
     Attributes:
         name: of the exercise.
-        points: that can be had.
         asked: submissions that were examined on it.
         solved: those that have all of its points.
         share: the mean share of its points, from 0 to 1.
@@ -44,7 +43,6 @@ class Exercise:
     """
 
     name: str
-    points: float
     asked: int
     solved: int
     share: float
@@ -54,7 +52,8 @@ class Exercise:
     @property
     def says(self) -> str:
         """How it went, in words."""
-        parts = [f"{of(self.asked - self.solved, self.asked)} lost points"]
+        lost = of(self.asked - self.solved, self.asked)
+        parts = [f"{lost} lost points, and the mean is {percent(self.share)}"]
         if self.not_begun:
             parts.append(f"{self.not_begun} did not begin it")
         if self.unexplained:
@@ -74,11 +73,8 @@ def write_class_report(course: Path, report: ClassReport) -> dict[str, Path]:
     columns = ["student", "score", "max_score", "late_penalty", *names, "refused"]
     write_csv(
         scores,
-        [*columns, "status", "extended_until"],
-        (
-            [*_scores(report, s, names), report.state_of(s), report.extended.get(s, "")]
-            for s in report.everybody
-        ),
+        [*columns, "status"],
+        ([*_scores(report, s, names), report.state_of(s)] for s in report.everybody),
     )
     return {"page": page, "scores": scores}
 
@@ -100,17 +96,12 @@ def as_page(report: ClassReport) -> str:
             marks=_marks(report),
             help=needing_help(report),
             hard=[(e.name, e.says) for e in hard],
+            explained=why,
             shared=[cause for cause in why if len(cause.students) > 1],
-            alone=[cause for cause in why if len(cause.students) == 1],
             unexplained=open_,
             puzzles=sum(len(cause.students) for cause in open_),
             students=[_student(report, name) for name in report.everybody],
             examined=len(report.examined),
-            exercises=[
-                [e.name, e.points, e.solved, e.share, e.not_begun, e.unexplained]
-                for e in exercises
-            ],
-            troubles=report.troubles(),
         )
     )
 
@@ -132,7 +123,6 @@ def exercises_in(report: ClassReport) -> list[Exercise]:
     return [
         Exercise(
             name,
-            points[name],
             len(got),
             sum(one >= points[name] for one in got),
             statistics.fmean(got) / points[name] if points[name] else 1.0,
@@ -195,9 +185,8 @@ def needing_help(report: ClassReport) -> list[tuple[str, str]]:
 def _student(report: ClassReport, name: str) -> list[Any]:
     """A line in the table of students."""
     r, state = report.report_on(name), report.state_of(name)
-    until = report.extended.get(name, "")
     if state in (MISSING, EXCUSED) or r is None:
-        return [name, state, None, None, "", until]
+        return [name, state, None, None, ""]
     if r["refused"]:
         why, state = r["refused"], f"zero ({state})"
     else:
@@ -207,7 +196,7 @@ def _student(report: ClassReport, name: str) -> list[Any]:
             lost.append(f"lateness ({number(r['late_penalty'])})")
         why = ", ".join(lost)
     share = r["score"] / report.max_score if report.max_score else None
-    return [name, state, r["score"], share, why, until]
+    return [name, state, r["score"], share, why]
 
 
 def _scores(report: ClassReport, student: str, names: Iterable[str]) -> Sequence[Any]:

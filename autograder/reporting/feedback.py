@@ -10,7 +10,6 @@ from __future__ import annotations
 import hashlib
 import json
 import multiprocessing
-import shutil
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
@@ -24,9 +23,8 @@ import nbgrader
 
 from autograder.errors import AutograderError, GraderFault
 from autograder.files import write_atomically
-from autograder.marks.deadlines import deadlines_of
 from autograder.marks.gradebook import marks_in
-from autograder.marks.reports import kept_path, report_in, report_path
+from autograder.marks.reports import kept_path
 from autograder.marks.scores import Marks
 from autograder.processors import processors
 from autograder.release.settings import require_no_pattern
@@ -65,8 +63,6 @@ def make_feedback(
 ) -> Pages:
     """Make the pages that are missing or out of date, into ``feedback/``.
 
-    Excused students have none: one that was made before the excuse is removed.
-
     Args:
         chapter: name of the chapter.
         course: folder of the course.
@@ -80,11 +76,6 @@ def make_feedback(
     course = course.resolve()
     require_no_pattern(course)
     marks = marks_in(course, chapter)
-    said = deadlines_of(course, chapter)
-    for student in said.excused if said else ():
-        marks.pop(student, None)
-        page = page_of(course, student, chapter)
-        shutil.rmtree(page.parent, ignore_errors=True)
     now = {
         student: _fingerprint(notebook, found)
         for student, found in sorted(marks.items())
@@ -99,8 +90,7 @@ def make_feedback(
     before = _read_state(state)
     pages, stale = Pages(), []
     for student in sorted(set(marks) - set(now)):
-        if report_in(report_path(course, chapter, student)) is not None:
-            pages.failed[student] = "its examined notebook is gone: grade it again"
+        pages.failed[student] = "its examined notebook is gone: grade it again"
     for student in now:
         current = before.get(student) == now[student]
         if current and page_of(course, student, chapter).is_file():

@@ -18,16 +18,12 @@ from nbgrader.converters import GenerateFeedback
 from nbgrader.utils import temp_attrs
 from traitlets.config import Config
 
-from autograder.errors import SubmissionFault
 from autograder.interrupts import end_with_parent
 from autograder.marks.gradebook_errors import first_line
 from autograder.release.settings import configuration, gradebook_address
-from autograder.submissions.reading_limit import reading_limit
 
 TEMPLATES = Path(__file__).parent / "templates"
 TEMPLATE = "attention_feedback"
-PAGE_SECONDS = 60.0  # of processor time; most pages take one or two
-FAILED = "nbgrader could not make it"
 # How nbgrader's template names the parts of a page.
 _ENTRY = re.compile(r'(<a href="#(?:check-)?([^"]+)">)Test cell</a>')
 _GRADED = re.compile(r"Grade cell: <code>(?:check-)?([^<]+)</code>")
@@ -59,22 +55,18 @@ class PageMaker:
     def make(self, student: str) -> str | None:
         """Make one page; why it is not there, if it is not.
 
-        What is kept of a submission is limited, so that a page takes seconds. One that
-        takes longer all the same must not keep the others waiting.
+        What grading keeps of a submission is limited, so that a page takes seconds.
         """
-        page = page_of(self.course, student, self.chapter)
         try:
-            with reading_limit(PAGE_SECONDS):
-                self._convert(student)
-            return None
-        except SubmissionFault:
-            why = f"it takes more than {PAGE_SECONDS:g} s to make"
+            self._convert(student)
         except Exception as error:  # settings, templates and hooks are anybody's
+            half = page_of(self.course, student, self.chapter)
+            half.unlink(missing_ok=True)
             kind = f"{type(error).__name__}: {first_line(error)}"
             said = getattr(error, "strerror", None) or kind
-            why = f"{FAILED}: {said}; mend that, and call the command again"
-        page.unlink(missing_ok=True)  # half of it, perhaps
-        return why
+            fix = "mend that, and call the command again"
+            return f"nbgrader could not make it: {said}; {fix}"
+        return None
 
     def _convert(self, student: str) -> None:
         """Have nbgrader make a page."""

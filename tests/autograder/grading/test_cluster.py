@@ -96,7 +96,7 @@ def test_killed_worker_loses_no_submission(grade, dask, course, master):
     _, second_log = dask("worker", address, *options)
     for worker_log in (first_log, second_log):
         wait_for("Registered to", worker_log)
-    students = make_class(TOPIC, master, 14, attacks=False)
+    students = make_class(TOPIC, master, 14)
     hand_in(course, TOPIC, students)
 
     def kill_in_the_middle():
@@ -122,7 +122,7 @@ def test_scheduler_that_is_lost_costs_nobody_points(dask, course, master, capsys
     scheduler, address = scheduler_on(dask, *ON_LOOPBACK)
     _, worker_log = dask("worker", address, *ON_LOOPBACK, "--nthreads=1", "--no-nanny")
     wait_for("Registered to", worker_log)
-    students = make_class(TOPIC, master, 24, attacks=False)
+    students = make_class(TOPIC, master, 24)
     hand_in(course, TOPIC, students)
     reports = course / "reports" / TOPIC
 

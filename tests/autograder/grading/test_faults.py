@@ -204,7 +204,7 @@ def start_command(course):
 
 
 def test_ctrl_c_ends_at_once_and_keeps_what_is_finished(course, master, right):
-    quick = make_class(TOPIC, master, 4, attacks=False)
+    quick = make_class(TOPIC, master, 4)
     endless = CALL_ME + "call_me('endless')\nwhile True: pass"
     endless = submission(master, {**right, "softmax": endless})
     hand_in(course, TOPIC, {**quick, "zed": endless, "zoe": endless})

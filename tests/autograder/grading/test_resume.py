@@ -39,7 +39,7 @@ def in_session(number):
 
 
 def test_killed_run_goes_on_where_it_stopped(grade, course, master):
-    students = make_class(TOPIC, master, 10, attacks=False)
+    students = make_class(TOPIC, master, 10)
     hand_in(course, TOPIC, students)
     command = [sys.executable, "-m", "autograder", "grade", TOPIC]
     process = subprocess.Popen(

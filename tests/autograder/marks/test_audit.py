@@ -94,22 +94,13 @@ def test_an_excuse_and_its_end_are_found(course, book, log):
     known = len(entries(course))
     for _ in range(2):  # each is told once
         log.find(book.read())
-    table.write_text(f"student,chapter,due\none,{TOPIC},2026-11-12\n")
+    table.write_text("student,chapter,due\n")
     log.find(book.read())
     total = len(EXERCISES)
     assert [tuple(e.values())[2:] for e in entries(course)[known:]] == [
         ("one", "mark", total, None, "excused"),
         ("one", "mark", None, total, "no longer excused"),
     ]
-
-
-def test_log_that_begins_late_says_so(course, book, log):
-    settings = settings_of(course)
-    with ChapterMarks(settings.gradebook, settings.course_id, TOPIC) as unlogged:
-        unlogged.write([("one", report(1), None)])
-    log.find(book.read())
-    assert {e["why"] for e in entries(course)} == {"found when this log began"}
-    assert len(entries(course)) == len(EXERCISES)
 
 
 def test_entry_that_is_gone_is_found(course, book, log):

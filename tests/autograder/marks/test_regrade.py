@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 import shutil
+import sqlite3
 
 import pytest
 from nbgrader.api import Gradebook
@@ -134,7 +135,7 @@ def test_mistake_gives_back_points_up_to_all_that_it_cost(course, capsys):
     # A third one gives nobody anything, and is not asked about.
     assert regrade(course, *words[:2], "--forgiven") == 0
     assert "nobody gains by it" in capsys.readouterr().out
-    assert len(read_rules(course, TOPIC)) == 2
+    assert [rule.points for rule in read_rules(course, TOPIC)] == [900]
 
 
 def test_rule_holds_for_later_runs_and_later_submissions(
@@ -159,6 +160,10 @@ def test_undo_gives_everybody_the_marks_from_before(course, capsys):
     before = counted(course)
     assert regrade(course, "--case", UNCHANGED, "--forgiven", "--yes") == 0
     assert regrade(course, "--mistake", WEIGHTS_FIRST, "--points", "1", "--yes") == 0
+    capsys.readouterr()
+    assert regrade(course) == 0
+    first, second = capsys.readouterr().out.splitlines()
+    assert UNCHANGED in first and "weights first" in second
     assert regrade(course, "--undo", "1", "--yes") == 0
     between = counted(course)
     assert between["in_place"] == before["in_place"]
@@ -168,14 +173,8 @@ def test_undo_gives_everybody_the_marks_from_before(course, capsys):
     with Gradebook(f"sqlite:///{course / 'gradebook.db'}") as book:
         comment = book.find_comment("softmax", TOPIC, TOPIC, "in_place").auto_comment
     assert "given back" not in comment
-    capsys.readouterr()
-    assert regrade(course) == 0
-    first, second = capsys.readouterr().out.splitlines()
-    assert UNCHANGED in first
-    assert "taken back on" in first
-    assert "weights first" in second
     assert regrade(course, "--undo", "1", "--yes") == 2
-    assert "no rule 1 that holds; there are none" in capsys.readouterr().err
+    assert "no rule 1; there are none" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -205,6 +204,21 @@ def test_rules_that_somebody_broke_stop_the_run(course, capsys, text):
     for command in ("regrade", "grade"):
         assert main([command, TOPIC, "--course", str(course)]) == 2
         assert "does not hold the rules" in capsys.readouterr().err
+
+
+def test_a_gradebook_that_takes_nothing_keeps_marks_and_rules(course, capsys):
+    before = counted(course)
+    with sqlite3.connect(course / "gradebook.db") as book:
+        book.execute(
+            "create trigger full before update on grade begin "
+            "select raise(abort, 'database or disk is full'); end"
+        )
+    book.close()
+    assert regrade(course, "--case", UNCHANGED, "--forgiven", "--yes") == 2
+    (line,) = capsys.readouterr().err.strip().splitlines()
+    assert "the gradebook cannot be written: database or disk is full; run" in line
+    assert counted(course) == before
+    assert not read_rules(course, TOPIC)
 
 
 def test_grade_finishes_what_a_killed_regrade_began(course, grade):

@@ -8,7 +8,6 @@ import json
 import re
 import shutil
 from multiprocessing import active_children
-from unittest.mock import patch
 
 import pytest
 from nbgrader.api import Gradebook
@@ -16,9 +15,9 @@ from nbgrader.api import Gradebook
 from autograder.__main__ import main
 from autograder.errors import GraderFault
 from autograder.exercise import load_topic
-from autograder.reporting import feedback, feedback_page
+from autograder.reporting import feedback
 from autograder.reporting.feedback import make_feedback
-from autograder.reporting.feedback_page import PageMaker, page_of
+from autograder.reporting.feedback_page import page_of
 from autograder.sandbox.limits import Limits
 from classroom.submissions import cell_source, hand_in, submission
 from tests.autograder.conftest import TOPIC, code_cell
@@ -133,34 +132,6 @@ def test_several_processes_make_the_pages_that_one_makes(several):
     assert make_feedback(TOPIC, several, jobs=2).kept == sorted(alone)
 
 
-def test_who_is_excused_gets_no_page_back_not_even_an_old_one(several):
-    place = {"system": "canvas", "place": "x_1_2_x.ipynb", "upload": 0, "late": False}
-    (several / "collected").mkdir()
-    ids = several / "collected" / f"{TOPIC}.json"
-    ids.write_text(json.dumps({"by mail": place}))
-    command = ["feedback", TOPIC, "--course", str(several), "--jobs", "1"]
-    archive = several / "feedback" / f"{TOPIC}_canvas.zip"
-    for line, pages in (("", 3), (f"by mail,{TOPIC},excused\n", 2), ("", 3)):
-        (several / "deadlines.csv").write_text(f"student,chapter,due\n{line}")
-        assert main(command) == 0
-        assert len(pages_in(several)) == pages
-        assert archive.exists() == (pages == 3)
-
-
-class Endless(PageMaker):
-    """Makes pages, one of which would take for ever."""
-
-    def make(self, student):
-        limit = 0.1 if student == "by mail" else 60.0  # of this page alone
-        with patch.object(feedback_page, "PAGE_SECONDS", limit):
-            return super().make(student)
-
-    def _convert(self, student):
-        while student == "by mail":
-            pass
-        super()._convert(student)
-
-
 def test_who_has_marks_but_no_examined_notebook_is_named(several, capsys):
     """And whose page may be an old one."""
     shutil.rmtree(several / "autograded" / "by mail")
@@ -168,22 +139,6 @@ def test_who_has_marks_but_no_examined_notebook_is_named(several, capsys):
     said = capsys.readouterr().out
     assert "no page: by mail: its examined notebook is gone" in said
     assert set(pages_in(several)) == {ME, "on a stick"}
-
-
-@pytest.mark.usefixtures("broken_machine")
-@pytest.mark.parametrize("jobs", [1, 2])
-def test_a_page_that_takes_too_long_costs_its_own_student_a_page(
-    several, monkeypatch, capsys, jobs
-):
-    monkeypatch.setattr(feedback, "PageMaker", Endless)
-    command = ["feedback", TOPIC, "--course", str(several), "--jobs", str(jobs)]
-    assert main(command) == 3
-    (line,) = [x for x in capsys.readouterr().out.splitlines() if "no page" in x]
-    assert line == "  no page: by mail: it takes more than 0.1 s to make"
-    assert sorted(pages_in(several)) == sorted([ME, "on a stick"])
-    monkeypatch.undo()
-    monkeypatch.setattr(feedback, "PAGES_A_WORKER", 1)
-    assert make_feedback(TOPIC, several, jobs=1).made == ["by mail"]
 
 
 @pytest.mark.usefixtures("broken_machine")
