@@ -331,6 +331,12 @@ def test_stop_ends_an_endless_loop_and_no_other_cell(page: Page):
     assert len(page.workers) == 1  # the loop does not go on in the background
 
 
+def test_code_that_a_task_is_about_is_not_folded(page: Page, site: str):
+    with opened_from(page, f"{site}chapters/decoding.html") as other:
+        task = region(other, "greedy_decode").locator(".exercise")
+        expect(task).to_contain_text("next_logits(prefix)")
+
+
 def test_the_ladder_goes_up_beside_the_verdict(page: Page):
     known = load_topic(CHAPTER).mistakes("softmax")[0]
     check(page, "softmax", mistake_source("softmax", known.name))

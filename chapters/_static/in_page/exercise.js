@@ -239,9 +239,10 @@ globalThis.InPage ??= {};
       return element("label", label, "Your prediction", this.predicted);
     }
 
-    /** What the stub promises, and what else the task says, folded. */
+    /** What the stub promises, and what else the task says but for code, folded. */
     #contract() {
-      const more = [...this.region.querySelectorAll(".exercise section > p:first-child ~ *")];
+      const rest = ".exercise section > p:first-child ~ :not([class^='highlight'])";
+      const more = [...this.region.querySelectorAll(rest)];
       const stub = element("div", { class: "highlight" });
       stub.append(this.place.querySelector("pre").cloneNode(true));
       const summary = element("summary", {}, "The whole contract");
