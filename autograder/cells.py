@@ -52,12 +52,20 @@ def not_defined(name: str, implementation: Implementation, cells: list[str]) -> 
     """
     current = fingerprint(cell_of(implementation))
     definition = re.compile(rf"^(def|class)\s+{re.escape(name)}\b", re.MULTILINE)
-    defined = [cell for cell in cells if definition.search(cell)]
+    # As IPython has a cell with a magic: its code is a literal.
+    in_magic = re.compile(
+        r"get_ipython\(\)\.run_cell_magic\('(\w+)', .*"
+        rf"(?:['\"]|\\n)(?:def|class)\s+{re.escape(name)}\b"
+    )
+    stub = is_stub(cell_of(implementation))
+    defined = [c for c in cells if definition.search(c) or stub and in_magic.match(c)]
     known = [fingerprint(cell) for cell in defined]
     if current not in known or known[-1] == current:
         return ""
     last = defined[-1]
     before = f"{name} is still the version before, so nothing is judged."
+    if found := in_magic.match(last):
+        return f"What a cell under %%{found[1]} defines does not outlast it. {before}"
     try:
         tree = ast.parse(last)
     except SyntaxError as error:

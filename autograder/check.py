@@ -114,9 +114,9 @@ def below_verdict(exercise: Exercise, judged: Judged, answer: Implementation) ->
         return ""
     report = judged.report
     if not report.lacks_points and not report.later:
-        from autograder.payoffs import paid
+        from autograder import payoffs, torch_payoffs  # noqa: F401, adds to payoffs
 
-        return paid(exercise, answer)
+        return payoffs.paid(exercise, answer)
     if not self_study():
         return ""
     from autograder.picture import first_difference, side_by_side

@@ -1,8 +1,9 @@
 """What a right answer is good for: the function at work on the book's examples.
 
 Each function here draws for the exercise of its name. It takes the answer, which has
-passed every test, and runs in a few milliseconds on NumPy alone. Exercises that are
-right in a trained model instead are in ``model_trial``.
+passed every test, and runs in a few milliseconds on NumPy alone. What needs PyTorch is
+in ``torch_payoffs``; exercises that are right in a trained model instead, in
+``model_trial``.
 """
 
 from __future__ import annotations
@@ -24,6 +25,22 @@ X = np.array([VECTORS[word] for word in WORDS])  # (N, D) = (6, 4)
 QUERY = np.array([0.0, 3.0, 3.0, 0.0])  # finance or water?
 SCORES = X @ X.T / 2  # (N, N) of the words for each other
 BANK = WORDS.index("bank")
+RIVER = np.where(np.arange(6)[:, None] == 5, VECTORS["river"], X)  # the last word
+
+# Of the chapter's two heads: head 1 searches for topics, head 2 for who acts.
+W_Q = 2.0 * np.array([[0, 0, 0, 1], [1, 0, 1, 1], [0, 1, 0, 0], [0, 0, 1, 0]])
+W_K = np.eye(4)[:, [1, 2, 0, 3]]
+
+THREE = """\
+00146410
+02860682
+00000462
+00026840
+00002662
+01000064
+02840682
+00156510"""
+IMAGE = np.array([[float(dot) for dot in row] for row in THREE.split()])  # (8, 8)
 
 
 class Grid(NamedTuple):
@@ -112,8 +129,7 @@ def alignment_scores(mine: Any) -> Payoff:
 @payoff
 def attend(mine: Any) -> Payoff:
     """What is read of two sentences that differ in the last word."""
-    river = np.where(np.arange(6)[:, None] == 5, [0.0, 0.0, 3.0, 0.0], X)
-    found = np.array([mine(QUERY, words)[0] for words in (X, river)])  # (2, D)
+    found = np.array([mine(QUERY, words)[0] for words in (X, RIVER)])  # (2, D)
     rows = ("… bank for money", "… bank for river")
     caption = "Your attention tells the two banks apart by the last word."
     return Payoff(caption, [Grid("output", found[:, 1:3], rows, FEATURES[1:3])])
@@ -202,11 +218,8 @@ def split_heads(mine: Any) -> Payoff:
 @payoff
 def multi_head_attention(mine: Any) -> Payoff:
     """What one word attends to, with the two heads of the chapter."""
-    # As in the chapter: head 1 searches for topics, head 2 for who acts.
-    W_Q = 2 * np.array([[0, 0, 0, 1], [1, 0, 1, 1], [0, 1, 0, 0], [0, 0, 1, 0]])
-    W_K = np.eye(4)[:, [1, 2, 0, 3]]
     W_V = np.eye(4)[:, [0, 1, 0, 1]]
-    _, weights = mine(X[None], W_Q.astype(float), W_K, W_V, np.eye(4), 2)
+    _, weights = mine(X[None], W_Q, W_K, W_V, np.eye(4), 2)
     cells = weights[0, :, BANK]  # (h, N)
     caption = "“Bank” now asks two questions at once, and your heads answer both."
     rows = ("head 1", "head 2")
@@ -334,25 +347,14 @@ def sample_tokens(mine: Any) -> Payoff:
 
 # Images -------------------------------------------------------------------------------
 
-THREE = """\
-00146410
-02860682
-00000462
-00026840
-00002662
-01000064
-02840682
-00156510"""
-
 
 @payoff
 def patchify(mine: Any) -> Payoff:
     """A digit and its four patches."""
-    image = np.array([[float(dot) for dot in row] for row in THREE.split()])  # (8, 8)
-    patches = mine(image[None, None], 4)[0]  # (4, 16)
+    patches = mine(IMAGE[None, None], 4)[0]  # (4, 16)
     grids = [
         Grid(f"patch {i}", patch.reshape(4, 4), numbers=False)
         for i, patch in enumerate(patches)
     ]
     caption = "A three in your patches, row by row: the tokens of a vision transformer."
-    return Payoff(caption, [Grid("image", image, numbers=False), *grids])
+    return Payoff(caption, [Grid("image", IMAGE, numbers=False), *grids])

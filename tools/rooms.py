@@ -71,7 +71,7 @@ FLOORS = [  # from the ground up
         "student's side",
         "answer_key cell_output cells check failing hints in_page mine "
         "model_trial outside own_notebook own_transformer page_cells payoffs picture "
-        "practice progress record respond show watch",
+        "practice progress record respond show torch_payoffs watch",
         "grading, the sandbox, the gradebook",
     ),
     Floor("sandbox", "sandbox", "right answers, marks"),

@@ -61,6 +61,14 @@ SLIPS: dict[str, tuple[list[str], list[str]]] = {
         ],
         ["softmax: 7 of 7 points"],
     ),
+    "a magic that keeps the answer to itself": (
+        [
+            STUB.format("softmax(scores)"),
+            "%%timeit -n 1 -r 1\n" + SOFTMAX.format("return e / e.sum()"),
+            "check(softmax)",
+        ],
+        ["under %%timeit defines does not outlast it", "nothing is judged"],
+    ),
     "endless loop, interrupted": (
         [
             "def softmax(scores):\n    while scores.size:\n"

@@ -88,6 +88,22 @@ def test_every_exercise_says_how_hard_it_is_and_how_long_it_takes(name):
         assert re.match(r"(★★★|★★☆|★☆☆) · \d+ minutes\. \S", first_line), exercise
 
 
+# What stands before a task: its effort, and what kind of work it asks for.
+LEAD = re.compile(
+    r"[★☆]+ · \d+ minutes?\.\s+(\*\*[^*]+(\.\*\*|\*\*, then design\.)\s+)?"
+)
+END_OF_SENTENCE = re.compile(r"[.?!][)*]*(?=\s|$)|:$")
+
+
+def test_a_task_begins_with_a_paragraph_of_at_most_two_sentences(name):
+    """A card shows this paragraph, and folds what else is promised."""
+    for task in re.findall(
+        r"^:label: exercise-\w+\n\n?(.+?)\n(?:\n|`{3})", prose(name), re.M | re.S
+    ):
+        said = re.sub(r"`[^`]*`|\$[^$]*\$", "x", LEAD.sub("", task))
+        assert 1 <= len(END_OF_SENTENCE.findall(said)) <= 2, task
+
+
 def test_a_chapter_ends_with_summary_quiz_and_what_is_missing(name):
     headings = re.findall(r"^## (.+)$", prose(name), re.MULTILINE)
     assert headings[-len(END) :] == END

@@ -221,10 +221,10 @@ def test_the_line_to_blame_is_marked_and_numpys_own_is_never_it(page: Page):
 def test_an_earlier_verdict_fades_when_the_code_changes(page: Page):
     check(page, "softmax", "def softmax(scores):\n    return scores")
     write(page, "softmax", "def softmax(scores):\n    return 2 * scores")
-    expect(region(page, "softmax")).to_have_class(re.compile("is-old"))
+    expect(output(page, "softmax")).to_have_class(re.compile("is-old"))
     assert region(page, "softmax").get_attribute("data-score") is None
     check(page, "softmax")
-    expect(region(page, "softmax")).not_to_have_class(re.compile("is-old"))
+    expect(output(page, "softmax")).not_to_have_class(re.compile("is-old"))
 
 
 def test_a_right_answer_pays_and_leads_to_what_follows(page: Page):
@@ -331,6 +331,12 @@ def test_stop_ends_an_endless_loop_and_no_other_cell(page: Page):
     assert len(page.workers) == 1  # the loop does not go on in the background
 
 
+def test_code_that_a_task_is_about_is_not_folded(page: Page, site: str):
+    with opened_from(page, f"{site}chapters/decoding.html") as other:
+        task = region(other, "greedy_decode").locator(".exercise")
+        expect(task).to_contain_text("next_logits(prefix)")
+
+
 def test_the_ladder_goes_up_beside_the_verdict(page: Page):
     known = load_topic(CHAPTER).mistakes("softmax")[0]
     check(page, "softmax", mistake_source("softmax", known.name))
@@ -345,6 +351,11 @@ def test_the_ladder_goes_up_beside_the_verdict(page: Page):
     expect(place.locator(".in-page-stuck")).to_be_hidden()
     expect(rungs.last.locator("ins")).not_to_have_count(0)
     expect(rungs.last).to_contain_text("The first two weights of the prediction")
+    write(page, "softmax", "def softmax(scores):\n    return 3 * scores")
+    check(page, "softmax")
+    old = place.locator(".is-old")  # a call that went wrong before, in grey
+    expect(old).to_have_count(1)
+    assert "earlier" in old.evaluate("e => getComputedStyle(e, '::before').content")
     place.get_by_role("button", name="Put it below my code").click()
     expect(editor(page, "softmax")).to_contain_text("softmax(scores=np.array(")
     expect(output(page, "softmax").locator("pre")).to_contain_text("array(")

@@ -70,7 +70,7 @@ globalThis.InPage ??= {};
     async run() {
       const answer = await super.run();
       this.#mark(0);
-      this.region.classList.remove("is-old");
+      this.output.classList.remove("is-old");
       return answer;
     }
 
@@ -160,7 +160,8 @@ globalThis.InPage ??= {};
       super.changed(code);
       this.#score(null);
       this.buttons.stuck.hidden = !this.#rungs.length;
-      this.region.classList.toggle("is-old", this.output.childElementCount > 0);
+      this.region.querySelectorAll(".in-page-output, .in-page-call").forEach(({ classList }) =>
+        classList.add("is-old"));
       this.#mark(0);
       InPage.python.prepare();
     }
@@ -238,9 +239,10 @@ globalThis.InPage ??= {};
       return element("label", label, "Your prediction", this.predicted);
     }
 
-    /** What the stub promises, and what else the task says, folded. */
+    /** What the stub promises, and what else the task says but for code, folded. */
     #contract() {
-      const more = [...this.region.querySelectorAll(".exercise section > p:first-child ~ *")];
+      const rest = ".exercise section > p:first-child ~ :not([class^='highlight'])";
+      const more = [...this.region.querySelectorAll(rest)];
       const stub = element("div", { class: "highlight" });
       stub.append(this.place.querySelector("pre").cloneNode(true));
       const summary = element("summary", {}, "The whole contract");
@@ -312,6 +314,7 @@ globalThis.InPage ??= {};
 
     #offer(shown, { code }) {
       if (code) {
+        shown.className = "in-page-call"; // that goes wrong with the code as it is
         const words = "Put it below my code and run it";
         const click = () => {
           this.take(`${this.code.trimEnd()}\n\n${code}\n`);
@@ -341,7 +344,7 @@ globalThis.InPage ??= {};
     #show({ page, report, headline, line }) {
       const { score, max_score: of, mistake } = report;
       this.output.innerHTML = page;
-      this.region.classList.remove("is-old");
+      this.output.classList.remove("is-old");
       this.#score(score, of, mistake);
       this.#mark(line);
       if (score === of) {
