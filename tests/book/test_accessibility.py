@@ -18,7 +18,6 @@ from tests.book.playgrounds import FORGET
 from tests.book.visits import watched
 from tests.suites import sweep
 from toolkit import figures
-from tools.formulas import typeset
 
 # Charts are drawn when they are near, so each is shown in turn.
 CHARTS_DRAWN = """() => [...document.querySelectorAll(
@@ -91,7 +90,6 @@ def visit(tab: Page, html: Path) -> Callable[[str], Seen]:
             tab.emulate_media(color_scheme="light", reduced_motion="reduce")
             address = (html / f"{name}.html").as_uri()
             tab.goto(address + ASKS.get(name, ""), wait_until="load")
-            typeset(tab)
             settle(tab, "light")
         if name != PAGE_AS_IT_IS:
             tab.evaluate(BLEACH)

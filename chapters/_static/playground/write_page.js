@@ -22,9 +22,9 @@
 
   /** The model, or what was recorded of it, if the page begins with that text. */
   function load() {
-    const recording = document.querySelector("#write-recording"); // built without Node.js: none
-    const recorded = recording && new RecordedModel(JSON.parse(recording.textContent));
-    return recorded && textAtFirst() === recorded.text ? recorded : loadModel();
+    const recording = document.querySelector("#write-recording").textContent;
+    const recorded = new RecordedModel(JSON.parse(recording));
+    return textAtFirst() === recorded.text ? recorded : loadModel();
   }
 
   /** The model itself: the weights are a hundred times what one text needs. */

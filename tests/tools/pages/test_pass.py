@@ -89,6 +89,15 @@ def test_a_page_is_finished_once_whatever_is_written_again(source: Path):
     assert second == {name: text for name, text in first.items() if name != "a.html"}
 
 
+def test_a_page_that_has_left_the_book_is_removed(source: Path):
+    (source / "left.rst").write_text(":orphan:\n\nleft\n====\n")
+    built(source)
+    assert (source.parent / "out" / "left.html").exists()
+    (source / "left.rst").unlink()
+    built(source)
+    assert not (source.parent / "out" / "left.html").exists()
+
+
 @pytest.mark.parametrize("gone", ["out", "trees/pages/.finished"])
 def test_pictures_come_back_after_the_book_was_removed_or_a_build_cut_short(
     source: Path, gone: str
