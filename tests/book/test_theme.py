@@ -96,7 +96,7 @@ def test_the_list_of_sections_marks_none_before_the_first(wide: Page):
         wide.wait_for_function(f"{MARKED} === {marked}")
 
 
-@pytest.mark.parametrize("width", [1280, 1200, 390])
+@pytest.mark.parametrize("width", [1280, 390])
 def test_an_aside_stands_beside_the_text_or_below_what_it_belongs_to(
     width: int, tab: Page, site: str
 ):
