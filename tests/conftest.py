@@ -11,15 +11,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import torch
 from filelock import FileLock
 from hypothesis import settings
 
 from autograder.processors import processors
 
-# Tensors are small, and waking other threads costs more: here, and in the kernels and
-# commands that tests start.
-torch.set_num_threads(1)
+# Tensors are small, and waking other threads costs more: here, where torch is imported
+# later, and in the kernels and commands that tests start.
 ONE_THREAD = ("MKL_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS")
 os.environ.update(dict.fromkeys(ONE_THREAD, "1"))
 

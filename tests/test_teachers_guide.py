@@ -17,7 +17,6 @@ SYLLABUS = re.compile(r"^### (?P<title>.+)\n(?P<text>(?:(?!^##).*\n)*)", re.M)
 WEEK = re.compile(
     r"^\| (?P<week>\d+) \| (?P<chapters>.+?) \| (?P<hours>[\d.]+) \|", re.M
 )
-NUMBERS = {"Four": 4, "Eight": 8, "Fourteen": 14}
 
 
 def guide() -> str:
@@ -38,11 +37,6 @@ def syllabus(request: pytest.FixtureRequest) -> re.Match[str]:
     return request.param
 
 
-def test_weeks_are_as_many_as_the_title_says(syllabus):
-    weeks = [int(row["week"]) for row in WEEK.finditer(syllabus["text"])]
-    assert weeks == list(range(1, NUMBERS[syllabus["title"].split()[0]] + 1))
-
-
 def test_the_hours_of_a_week_are_those_of_its_chapters(syllabus):
     for row in WEEK.finditer(syllabus["text"]):
         chapters = re.findall(r"\{doc\}`(\w+)`", row["chapters"])
@@ -59,10 +53,6 @@ def test_the_longer_syllabuses_have_every_chapter_once_and_in_order():
         named = [c for c in re.findall(r"\{doc\}`(\w+)`", rows) if c in in_order]
         assert named == [c for c in in_order if c in named]
         assert found["title"].startswith("Four ") or named == in_order
-
-
-def test_the_shares_of_the_marks_add_up():
-    assert sum(int(share) for share in re.findall(r"\| (\d+) % \|", guide())) == 100
 
 
 def commands_in(page: Path) -> list[list[str]]:

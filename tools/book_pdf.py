@@ -28,7 +28,6 @@ from pypdf import PdfReader
 
 from toolkit import book
 from tools.chromium import NoChromium, chromium, headless_chromium
-from tools.formulas import typeset
 from tools.pages.preview_picture import ALT, SUBTITLE, scene_as_svg
 
 BAD_INPUT = 2
@@ -115,7 +114,6 @@ def print_book(root: Path, built: Path, pdf: Path) -> int:
             page.set_default_timeout(300_000)
             page.emulate_media(media="print", color_scheme="light")
             page.goto(document.absolute().as_uri())
-            typeset(page)
             page.evaluate(SETTLED)
             # Where a chapter begins is known only after printing. Hidden elements keep
             # their space, so a first pass without them takes a third of the time.

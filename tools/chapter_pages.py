@@ -2,24 +2,18 @@
 
 Below the title stands how long the chapter takes, for its prose and its exercises, and
 a link to its notebook (``exercise_notebooks.py``). The imports that it begins with,
-between the opening of the story and its first picture, are folded away. Each section
-of a page has a link that opens a new issue in the public repository, with page and
-section filled in; where ``_config.yml`` names no repository that readers can reach,
-there are no such links.
+between the opening of the story and its first picture, are folded away.
 """
 
 from __future__ import annotations
 
-import html
 import re
 from pathlib import Path
-from urllib.parse import urlencode
 
 from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 
-from tools.exercise_notebooks import repository
 from tools.pages.search import has_title, prose
 
 PROMPTS = {"prompt_show": "Show the imports", "prompt_hide": "Hide the imports"}
@@ -30,24 +24,12 @@ ROUNDED_TO = 5  # minutes
 MINUTES = re.compile(r"^[★☆]{3} · (\d+) minutes", re.MULTILINE)
 
 TIME = '<p class="reading-time noprint">{}</p>'
-LINK = """\
-<p class="report-problem noprint"><a href="{}" rel="nofollow">Report a problem<span
- class="visually-hidden"> in “{}”</span></a></p>
-"""
-BODY = """\
-Page: {page}
-Section: {section} (#{anchor})
-
-What is wrong there, and what did you expect instead?
-
-"""
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
     """Register with Sphinx; the time comes above the link to the notebook."""
     app.setup_extension("tools.exercise_notebooks")
     app.connect("doctree-read", fold_imports)
-    app.connect("doctree-resolved", add_problem_links)
     app.connect("doctree-resolved", add_time, priority=600)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
 
@@ -64,40 +46,6 @@ def fold_imports(app: Sphinx, doctree: nodes.document) -> None:
         return
     if cell.astext().startswith(("import ", "from ")):
         cell.attributes.update({"hide_mode": "input", **PROMPTS})
-
-
-def add_problem_links(app: Sphinx, doctree: nodes.document, docname: str) -> None:
-    """Put a link at the end of each section, before the sections inside of it."""
-    found = repository(app)
-    if app.builder.format != "html" or found is None:
-        return
-    title = app.env.titles[docname].astext()
-    for section in list(doctree.findall(has_title)):
-        if section.parent is doctree and any(map(has_title, section.children)):
-            continue  # the page's own section; its subsections have links
-        name, anchor = section[0].astext(), section["ids"][0]
-        address = issue_address(found[0], docname, title, name, anchor)
-        link = LINK.format(html.escape(address), html.escape(name))
-        inner = filter(has_title, section.children)
-        place = next(map(section.index, inner), len(section))
-        section.insert(place, nodes.raw("", link, format="html"))
-
-
-def issue_address(url: str, page: str, title: str, section: str, anchor: str) -> str:
-    """Where a new issue is written, with its title and the beginning of its text.
-
-    Args:
-        url: of the repository on GitHub.
-        page: its name in the book, such as ``chapters/masking``.
-        title: of the page.
-        section: its title.
-        anchor: its id in the page.
-    """
-    fields = {
-        "title": title if title == section else f"{title}: {section}",
-        "body": BODY.format(page=page, section=section, anchor=anchor),
-    }
-    return f"{url}/issues/new?{urlencode(fields)}"
 
 
 def add_time(app: Sphinx, doctree: nodes.document, docname: str) -> None:

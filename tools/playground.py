@@ -34,11 +34,11 @@ EXAMPLE = '<div data-playground-example="{}"></div>'
 COMPUTING = {
     "dates": (
         *("weights", "tensor", "attention", "transformer", "doubts", "view"),
-        *("answer", "pair", "scene", "heads", "address"),
+        *("answer", "pair", "scene", "heads"),
     ),
     "digits": (
         *("weights", "tensor", "attention", "vit", "view", "strokes"),
-        *("drawing", "patches", "pair", "heads", "address"),
+        *("drawing", "patches", "pair", "heads"),
     ),
     "write": (
         *("weights", "tensor", "attention", "bpe", "sampling", "language_model"),

@@ -3,18 +3,16 @@
 Most of what the page weighs are the weights of its language model, and no reader needs
 them before the text changes. So the page carries what the model makes of the text that
 it begins with, and loads the weights when somebody comes to the board. The page's own
-scripts compute that scene here, in the Node.js that Playwright comes with. Where it
-does not run, a line says so, and the page loads the weights as soon as it is open.
+scripts compute that scene here, in the Node.js that Playwright comes with.
 """
 
 from __future__ import annotations
 
 import html
 import re
-import sys
 from pathlib import Path
 
-from tools.node import NodeFailed, run_script
+from tools.node import run_script
 
 PAGE = 'data-playground="write"'
 SCRIPTS = ("weights", "tensor", "attention", "bpe", "language_model")
@@ -34,11 +32,7 @@ def recording(body: str, folder: Path, weights: Path) -> str:
         return ""
     program = Path(__file__).with_suffix(".js")
     scripts = [folder / f"{name}.js" for name in SCRIPTS]
-    try:
-        data = run_script(program, *scripts, weights, text=html.unescape(found[1]))
-    except NodeFailed as error:
-        print(f"The page for writing loads its model at once: {error}", file=sys.stderr)
-        return ""
+    data = run_script(program, *scripts, weights, text=html.unescape(found[1]))
     # In a script, "<" could only end it.
     data = data.replace("<", r"\u003c")
     return f'<script type="application/json" id="write-recording">{data}</script>'

@@ -4,10 +4,9 @@ import base64
 import json
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlencode
 
 import numpy as np
 import torch
@@ -69,7 +68,6 @@ class Window:
     def visit(
         self,
         name: str,
-        scene: Mapping[str, object] | None = None,
         *,
         theme: str = "light",
         live: bool = True,
@@ -79,7 +77,6 @@ class Window:
 
         Args:
             name: of the page.
-            scene: what its address says of it.
             theme: "light" or "dark".
             live: whether to wait for the playground.
             weights: what answers where the page asks for the file with its weights.
@@ -87,14 +84,13 @@ class Window:
         page = self.page
         self._untouched = None
         page.mouse.move(0, 0)
-        page.goto("about:blank")  # another scene alone would load nothing
+        page.goto("about:blank")
         page.emulate_media(media="null", color_scheme=theme)
         page.unroute_all()
         if weights:
             page.route("**/*.weights.js*", weights)
         self.complaints.clear()
-        place = f"#{urlencode(scene)}" if scene else ""
-        page.goto(self.address(name) + place, wait_until="load")
+        page.goto(self.address(name), wait_until="load")
         if live:
             page.wait_for_selector(".playground.is-live", timeout=120_000)
         return page

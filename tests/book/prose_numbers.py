@@ -6,8 +6,8 @@ What is printed is rounded to as many digits as the prose has. Words such as "ab
 has an entry in ``known_numbers.py``.
 
 Not read as numbers: formulas, code within a sentence, citations, section and figure
-numbers, years, single digits, vague plurals ("hundreds") and what belongs to a name
-("ViT-B/16", "float16").
+numbers, years, single digits, words up to ten, comparisons ("twice as many"), vague
+plurals ("hundreds") and what belongs to a name ("ViT-B/16", "float16").
 """
 
 from __future__ import annotations
@@ -33,7 +33,6 @@ SMALL = {
     **{"fifty": 50, "sixty": 60, "seventy": 70, "eighty": 80, "ninety": 90},
 }
 LARGE = {"hundred": 1e2, "thousand": 1e3, "million": 1e6, "billion": 1e9}
-FRACTIONS = {"half": 1 / 2, "third": 1 / 3, "quarter": 1 / 4, "fifth": 1 / 5}
 READ_AS_WORD_FROM = 11
 ROUNDED_FROM = 100  # "346" may be printed as 346.3, but "20" not as 19.6
 
@@ -45,12 +44,6 @@ SIZES = "|".join(LARGE)
 COUNT = re.compile(
     rf"(?:(?P<digits>{DIGITS})|(?P<words>{WORDS})|\b(?P<one>an?)\b)?"
     rf"(?P<sizes>(?:[- ]?\b(?:{SIZES})\b)*)(?P<percent>\s?%|\sper\s?cent\b)?",
-    re.I,
-)
-# Comparisons: "twice as many", "a quarter of them", "four times as much".
-RATIO = re.compile(
-    rf"\b(?:(?P<twice>twice|half)\s(?:as|the)|(?P<times>{WORDS}|\d[\d,]*)\stimes\b"
-    rf"|(?P<over>an?|one|two|three)\s(?P<part>third|quarter|fifth)s?\s(?:of|more))\b",
     re.I,
 )
 YEAR = re.compile(r"(?:19|20)\d\d")
@@ -84,7 +77,6 @@ class Number:
         value: what it means; of a percentage, what stands before the sign.
         step: one unit of its last digit; 0 for a small count, which has to be exact.
         percent: whether it is a percentage.
-        ratio: whether it compares two quantities ("a quarter of the parameters").
         below: how far below it a printed number may be, after "about" or "less than".
         above: how far above it.
         paragraph: the text in which it stands.
@@ -95,7 +87,6 @@ class Number:
     value: float
     step: float
     percent: bool
-    ratio: bool
     below: float
     above: float
     paragraph: str
@@ -135,8 +126,6 @@ class Page:
 
     def supports(self, number: Number) -> bool:
         """Whether a cell prints this number, or it is in the code."""
-        if number.ratio:
-            return number.text in self.printed
         return any(
             number.is_close_to(value)
             for text, value in self._values
@@ -178,43 +167,24 @@ def text_of(paragraph: Tag) -> str:
 
 def numbers_in(paragraph: str) -> Iterator[Number]:
     """The numbers of one paragraph."""
-    taken = []
-    for found in RATIO.finditer(paragraph):
-        taken.append(found.span())
-        if (value := ratio_value(found)) not in (0, 1):  # "0 times NaN"
-            yield number(paragraph, found, value, ratio=True)
-    for found in filter(_not_empty, COUNT.finditer(paragraph)):
-        value = count_value(found)
-        inside = any(a < found.end() and found.start() < b for a, b in taken)
-        if value is not None and not inside:
-            yield number(paragraph, found, value, ratio=False)
+    for found in COUNT.finditer(paragraph):
+        if found[0] and (value := count_value(found)) is not None:
+            yield number(paragraph, found, value)
 
 
-def _not_empty(found: re.Match) -> bool:
-    return found.end() > found.start()
-
-
-def number(paragraph: str, found: re.Match, value: float, *, ratio: bool) -> Number:
+def number(paragraph: str, found: re.Match, value: float) -> Number:
     """What was found, with all that surrounds it."""
-    text = found[0].strip()
-    parts = found.groupdict()
-    percent = bool(parts.get("percent"))
-    step = 0.0
-    if not ratio:
-        step = step_of(parts["digits"] or "", parts["sizes"], percent)
-        step = step or float(value >= ROUNDED_FROM)
-    below, above = room(paragraph[: found.start()], value, percent, ratio)
-    start = found.start()
-    return Number(text, value, step, percent, ratio, below, above, paragraph, start)
-
-
-def room(before: str, value: float, percent: bool, ratio: bool) -> tuple[float, float]:
-    """How far below and above the number another may be, after the words before it."""
+    percent, start = bool(found["percent"]), found.start()
+    step = step_of(found["digits"] or "", found["sizes"], percent)
+    step = step or float(value >= ROUNDED_FROM)
+    before = paragraph[:start]
     nearly = NEARLY_PERCENT if percent else NEARLY * abs(value)
     beyond = BEYOND_PERCENT if percent else BEYOND * abs(value)
-    around = nearly if ratio or ABOUT.search(before) else 0.0
+    around = nearly if ABOUT.search(before) else 0.0
     below = beyond if LESS.search(before) else around
-    return below, beyond if MORE.search(before) else around
+    above = beyond if MORE.search(before) else around
+    text = found[0].strip()
+    return Number(text, value, step, percent, below, above, paragraph, start)
 
 
 def step_of(digits: str, sizes: str, percent: bool) -> float:
@@ -230,18 +200,6 @@ def step_of(digits: str, sizes: str, percent: bool) -> float:
 def product_of(sizes: str) -> float:
     """A hundred thousand is 1e5; nothing is 1."""
     return math.prod(LARGE[word.lower()] for word in re.findall(SIZES, sizes, re.I))
-
-
-def ratio_value(found: re.Match) -> float:
-    """By which factor two things differ."""
-    if found["twice"]:
-        return {"twice": 2, "half": 0.5}[found["twice"].lower()]
-    if found["part"]:
-        over = (
-            1 if found["over"].lower() in ("a", "an") else SMALL[found["over"].lower()]
-        )
-        return over * FRACTIONS[found["part"].lower()]
-    return value_of(found["times"])
 
 
 def count_value(found: re.Match) -> float | None:

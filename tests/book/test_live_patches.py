@@ -89,8 +89,8 @@ def test_arrows_lead_through_the_grid_and_stop_at_its_edges(opened: Open, tokens
         patch, feature = patch_tokens.START
         page.keyboard.press("Tab")  # the grid is one stop, at the chosen patch
         for key, place in [
-            ("ArrowRight", 6), ("ArrowDown", 10), ("ArrowLeft", 9), ("ArrowLeft", 8),
-            ("ArrowLeft", 8), ("ArrowDown", 12), ("ArrowDown", 12), ("ArrowUp", 8),
+            ("ArrowDown", 9), ("ArrowLeft", 8), ("ArrowLeft", 8), ("ArrowDown", 12),
+            ("ArrowDown", 12), ("ArrowUp", 8),
         ]:  # fmt: skip
             page.keyboard.press(key)
             check(picture, tokens, place, feature)
@@ -99,10 +99,6 @@ def test_arrows_lead_through_the_grid_and_stop_at_its_edges(opened: Open, tokens
         page.keyboard.press("Tab")
         knob = picture.get_by_role("slider", name="Feature")
         assert knob.evaluate("knob => knob === document.activeElement")
-        for key, read in [
-            ("ArrowRight", 12), ("Shift+ArrowDown", 2), ("Shift+ArrowDown", 0),
-            ("Home", feature),
-        ]:  # fmt: skip
-            page.keyboard.press(key)
-            check(picture, tokens, 8, read)
-            assert knob.get_attribute("aria-valuenow") == str(read + 1)
+        page.keyboard.press("ArrowRight")
+        check(picture, tokens, 8, feature + 1)
+        assert knob.get_attribute("aria-valuenow") == str(feature + 2)

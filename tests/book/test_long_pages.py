@@ -109,25 +109,3 @@ def test_in_the_end_a_page_is_as_if_it_had_been_laid_out_at_once(
     for one, other in zip(came, at_once, strict=True):
         assert one[:4] == pytest.approx(other[:4], abs=0.5)
         assert one[4:] == other[4:]
-
-
-# The opening of a chapter, and the same with the margins that its parts have while it
-# arrives: then, they are not joined with those of what is inside.
-OPENING = """() => {
-  const parts = [...document.querySelectorAll(".bd-article > section > :not(section)")];
-  const tops = () => parts.map((part) => part.getBoundingClientRect().top);
-  const later = tops();
-  parts.forEach((part) => { part.style.contain = "layout"; });
-  return [tops(), later];
-}"""
-
-
-@pytest.mark.parametrize("name", ["transformer", "simplified_attention"])
-def test_the_opening_keeps_its_place_when_all_has_arrived(
-    name: str, tab: Page, site: str
-):
-    tab.goto(f"{site}chapters/{name}.html", wait_until="load")
-    tab.wait_for_function(THERE)
-    at_first, later = tab.evaluate(OPENING)
-    assert len(later) > 5
-    assert at_first == pytest.approx(later, abs=0.5)

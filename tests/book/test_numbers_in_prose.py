@@ -8,7 +8,7 @@ import pytest
 
 from tests.book.contents import ROOT, pages_of_the_book
 from tests.book.known_numbers import KNOWN, Known
-from tests.book.prose_numbers import Number, Page, numbers_in, read_page
+from tests.book.prose_numbers import Number, Page, read_page
 from tests.suites import sweep
 
 # Their numbers are of graded classes, of systems and of limits, not of cells.
@@ -78,12 +78,11 @@ def test_known_numbers_still_stand_on_their_page_and_follow_from_it(
 
 PAGE = """<article><h2><span class="section-number">3.1. </span>Speed</h2>
 <p>We train for {steps} steps, in 1997, with <code>size=77</code>. About {share} of
-the 1,347 digits are right, a loss of {loss}; the other model has {ratio} as many
-parameters.</p>
+the 1,347 digits are right, a loss of {loss}.</p>
 <div class="cell"><div class="cell_input"><pre>train(steps=250)</pre></div>
 <div class="cell_output"><div class="output stream">1347 digits, 0.913 right, loss
-0.3478, 2.5 times, 1.2e+06 parameters</div></div></div></article>"""
-RIGHT = {"steps": "250", "share": "92 %", "loss": "0.35", "ratio": "2.5 times"}
+0.3478, 1.2e+06 parameters</div></div></div></article>"""
+RIGHT = {"steps": "250", "share": "92 %", "loss": "0.35"}
 
 
 def unsupported_in(**changes: str) -> list[str]:
@@ -93,7 +92,7 @@ def unsupported_in(**changes: str) -> list[str]:
 
 def test_what_cells_print_or_contain_is_supported():
     assert unsupported_in() == []
-    assert unsupported_in(share="0.9", loss="0.348", ratio="2.5 times") == []
+    assert unsupported_in(share="0.9", loss="0.348") == []
 
 
 @pytest.mark.parametrize(
@@ -102,27 +101,8 @@ def test_what_cells_print_or_contain_is_supported():
         *[("steps", text) for text in ("251", "fifty", "1.3 million")],
         *[("share", text) for text in ("95 %", "eighty per cent")],
         *[("loss", text) for text in ("0.34", "0.3479", "-0.4")],
-        *[("ratio", text) for text in ("twice", "25 times")],
     ],
 )
 def test_a_number_that_no_cell_prints_is_noticed(what: str, wrong: str):
     (found,) = unsupported_in(**{what: wrong})
-    assert wrong in found or found in f"{wrong} as"
-
-
-@pytest.mark.parametrize(
-    "sentence, expected",
-    [
-        ("the first 1,024 of 3 features", [1024]),
-        ("from −0.5 to 1e-9, or 99.5 %", [-0.5, 1e-9, 99.5]),
-        ("twelve or thirty-two, but not seven", [12, 32]),
-        ("a hundred thousand, 22.7 million and thousands", [1e5, 22.7e6]),
-        ("a quarter of them, two thirds of ten", [0.25, 2 / 3]),
-        ("twice as many, four times the memory, 0 times NaN", [2, 4]),
-        ("trained twice on half of them in 2017", []),
-        ("ViT-B/16 in float16 with PyTorch 2.13, version 3.11", []),
-        ("an eight-billion-parameter model", [8e9]),
-    ],
-)
-def test_numbers_are_read(sentence: str, expected: list[float]):
-    assert sorted(n.value for n in numbers_in(sentence)) == sorted(expected)
+    assert wrong in found

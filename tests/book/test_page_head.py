@@ -114,15 +114,6 @@ def test_the_page_for_missing_ones_needs_no_other_file(
         expect(page.locator(".attention-scene")).to_be_visible()
 
 
-def test_an_old_address_leads_to_the_page_that_took_its_place(
-    browser: Browser, html: Path
-):
-    with browser.new_context() as context:
-        page = context.new_page()
-        page.goto((html / "chapters" / "pretrained.html").as_uri())
-        page.wait_for_url("**/chapters/chat_model.html")
-
-
 @pytest.mark.parametrize(
     ("text", "short"),
     [

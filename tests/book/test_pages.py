@@ -14,7 +14,6 @@ from playwright.sync_api import Browser, Response
 from tests.book.contents import ROOT, pages_of_the_book, pages_of_the_site
 from tests.book.visits import come_late, watched
 from tests.suites import members, sweep
-from tools.formulas import typeset
 from tools.page_weight import sizes
 from tools.pages.head import LONGEST
 from tools.pages.scripts import AT_ONCE
@@ -92,7 +91,6 @@ def visit(readers_browser: Browser, site: str) -> Visit:
             context.on("response", lambda answer: answers.append(answer))
             tab, moved = come_late(context, f"{site}{name}.html")
             files = sizes(answers)
-            typeset(tab)
             tab.evaluate(LOAD_PICTURES)
             seen = tab.evaluate(MEASURE)
             fits = [tab.evaluate(FIT)]

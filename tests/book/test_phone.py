@@ -109,7 +109,6 @@ def test_what_continues_to_the_right_fades_out_until_it_is_moved(
     fading = "e => getComputedStyle(e).getPropertyValue('--fading')"
     for name, selector in (
         ("masking", ".figure-box"),
-        ("masking", ".pst-scrollable-table-container"),
         ("masking", ".cell_input pre"),
         ("simplified_attention", "div.math mjx-container"),
     ):

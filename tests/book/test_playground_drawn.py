@@ -5,9 +5,8 @@ import re
 import numpy as np
 import pytest
 import torch
-from playwright.sync_api import expect
 
-from tests.book.playgrounds import computed, text_of, trained_vit, weights_file
+from tests.book.playgrounds import computed, trained_vit, weights_file
 from toolkit import drawing, drawn_digits, images
 
 PARTS = tuple(drawn_digits.STYLES)
@@ -55,37 +54,3 @@ def test_the_page_has_the_held_out_drawings_and_says_how_many_are_read(window, h
         assert float(share) == pytest.approx(right, abs=ROUNDING)  # weights of 8 bits
         assert int(count) == len(meant)
         assert name != "drawn" or float(share) >= GOAL
-
-
-def test_a_reader_sees_what_preparation_is_worth(digits, html):
-    facts, _ = weights_file(html, "digits")
-    row = text_of(html, "vision_transformer", r"(\nViT +[\d.]+% +[\d.]+%\n)")
-    as_drawn, with_preparation = map(float, re.findall(r"[\d.]+(?=%)", row))
-    button = digits.locator("#digits-drawn-exam")
-    score = digits.locator("#digits-drawn-score")
-    for is_prepared, expected in [(True, with_preparation), (False, as_drawn)]:
-        digits.locator("#digits-fit").set_checked(is_prepared)
-        button.click()
-        condition = "prepared," if is_prepared else "as drawn,"
-        expect(score).to_contain_text(condition, timeout=300_000)
-        found = re.search(r"of 240 right, ([\d.]+) %", score.inner_text())[1]
-        assert float(found) == pytest.approx(expected, abs=2 * ROUNDING)
-
-
-def test_a_small_slanted_one_is_read_when_it_is_prepared(digits):
-    canvas = digits.locator("#digits-canvas")
-    canvas.scroll_into_view_if_needed()
-    box = canvas.bounding_box()
-    at = [(box["x"] + x * box["width"], box["y"] + y * box["height"]) for x, y in SMALL]
-    digits.mouse.move(*at[0])
-    digits.mouse.down()
-    digits.mouse.move(*at[1], steps=4)
-    digits.mouse.up()
-    result = digits.locator("#digits-result")
-    expect(result).to_contain_text("says 1 with")
-    before = result.inner_text()
-    digits.locator("#digits-fit").uncheck()
-    expect(result).not_to_have_text(before)
-
-
-SMALL = [(0.75, 0.3), (0.62, 0.6)]

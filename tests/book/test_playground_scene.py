@@ -2,7 +2,6 @@
 
 import re
 from pathlib import Path
-from urllib.parse import parse_qs
 
 import pytest
 import torch
@@ -20,7 +19,7 @@ from tests.book.playgrounds import (
     weights_file,
 )
 from tests.suites import sweep
-from toolkit import datasets, images
+from toolkit import datasets
 from toolkit.translator import START
 
 LINE, ANSWER = "Freitag, 3. Juli 2026", "2026-07-03"
@@ -64,6 +63,12 @@ def projected(
     )
 
 
+def choose(page: Page, name: str, **places: int) -> None:
+    """Choose one of each of these groups, by its place."""
+    for group, place in places.items():
+        page.locator(f"[name={name}-{group}][value='{place}']").check()
+
+
 def assert_numbers(
     page: Page, q: Tensor, k: Tensor, v: Tensor, query: int, key: int
 ) -> None:
@@ -98,39 +103,17 @@ def test_the_numbers_of_a_line_are_those_of_torch(
     q, k, v = head_in_torch(trained_translator(html), kind, layer, head)
     if kind == "decoder":
         k, v = k[: query + 1], v[: query + 1]
-    scene = {"line": LINE, "attention": kind, "head": f"{layer + 1}.{head + 1}"}
-    scene |= {"key": key + 1, "letter" if kind == "encoder" else "position": query + 1}
-    page = window.visit("playground_dates", scene)
+    page = window.visit("playground_dates")
+    page.locator("#dates-source").fill(LINE)
+    page.locator(f"[name=dates-kind][value={kind}]").check()
+    choose(page, "dates", head=4 * layer + head, position=query, key=key)
     assert_numbers(page, q, k, v, query, key)
-
-
-def pairs(page: Page) -> set[tuple[int, ...]]:
-    """The lines that are shown: query and key of each."""
-    drawn = page.locator("#dates-scene .is-hit").evaluate_all(
-        "all => all.map(hit => hit.dataset.pair)"
-    )
-    return {tuple(map(int, pair.split())) for pair in drawn}
 
 
 def weights_of_the_first_head(page: Page) -> list[list[float]]:
     """What each position of the output puts on each character of the line above."""
     (done,) = computed(page, RUN_TRANSLATOR, [[[LINE, ANSWER]], []])
     return done["cross"][0][0]
-
-
-def test_a_character_under_the_pointer_lights_what_it_reads(dates: Page):
-    before = pairs(dates)
-    dates.locator("#dates-scene .is-queries label").nth(2).hover()
-    assert {query for query, _ in pairs(dates)} == {2}
-    weights = weights_of_the_first_head(dates)
-    key = max(range(len(LINE)), key=lambda key: weights[9][key])
-    dates.locator("#dates-scene .is-keys label").nth(key).hover()
-    lit = {query for query, read in enumerate(weights) if read[key] >= 0.01}
-    shown = {query for query, at in pairs(dates) if at == key}
-    assert len(shown) == len(pairs(dates))  # of no other key
-    assert shown - {5} == lit - {5}  # the chosen pair has a line in any case
-    dates.mouse.move(0, 0)
-    assert pairs(dates) == before
 
 
 # The key of a line other than one, and a point where no other line lies over it.
@@ -217,68 +200,10 @@ def test_a_reader_who_types_is_told_once(dates: Page):
     assert re.match(r"It writes [\d-]+\. Doubtful: ", told[0])
 
 
-def test_playing_ends_at_the_last_position_and_when_the_reader_chooses(dates: Page):
-    button = dates.locator("#dates-play")
-    button.click()
-    expect(dates.locator("#dates-status")).to_contain_text("Position 11 of 11")
-    expect(button).to_have_text("play")
-    dates.locator("[name=dates-position]").nth(5).check()
-    button.click()
-    expect(button).to_have_text("pause")
-    expect(dates.locator("#dates-status")).to_contain_text("Position 7")
-    dates.locator("[name=dates-position]").nth(1).check()
-    expect(button).to_have_text("play")
-
-
 # The address
 
 
-def test_a_scene_is_kept_in_the_address_and_restored_from_it(window):
-    page = window.visit("playground_dates")
-    assert "#" not in page.url  # nothing was chosen yet
-    page.get_by_label("A date, as people write it").fill("2026. július 3.")
-    page.get_by_label("encoder self-attention").check()
-    page.locator("[name=dates-head]").nth(6).check()
-    page.get_by_label("this head is on").uncheck()
-    page.locator("[name=dates-position]").nth(8).check()
-    page.locator("[name=dates-key]").nth(3).check()
-    page.wait_for_url(re.compile("key=4"))
-    assert parse_qs(page.url.split("#")[1])["line"] == ["2026. július 3."]
-    scene = "#dates-pair, #dates-result, #dates-heads .is-off"
-    before = page.locator(scene).all_inner_texts()
-    page.reload()
-    page.wait_for_selector(".playground.is-live")
-    assert page.locator(scene).all_inner_texts() == before
-    assert "query of “l” (9)" in "".join(before)
-    page.goto(
-        f"{window.address('playground_dates')}#line=July+4,+1984"
-    )  # pasted over it
-    expect(page.locator("#dates-result")).to_have_text("1984-07-04")
-    assert page.locator("#dates-heads .is-off").count() == 0
-
-
-@pytest.mark.parametrize(
-    "fields",
-    [
-        {"line": "Ж" * 500, "head": "9.9", "position": "-3", "key": "1e9"},
-        {"line": "", "attention": "<b>", "off": "cross 9 9,<script>", "forced": "Ж"},
-    ],
-)
-def test_an_address_that_makes_no_sense_leaves_a_scene(window, fields):
-    page = window.visit("playground_dates", fields)
-    expect(page.locator("#dates-result")).to_have_text(ANSWER)
-    assert page.locator("#dates-pair tbody tr").count() == 16
-    assert page.locator("#dates-heads .is-off").count() == 0
-
-
 # Patches
-
-
-def sample(n: int) -> tuple[Tensor, str]:
-    """A test image (1, 8, 8) from 0 to 1, and how an address has it."""
-    image = images.digits().test_images[n : n + 1]
-    levels = (16 * image).round().int().flatten().tolist()
-    return image, "".join("0123456789abcdefg"[level] for level in levels)
 
 
 @sweep(("layer", "head", "patch"), [(0, 1, 5), (3, 0, 15), (2, 3, 16)])
@@ -286,15 +211,16 @@ def sample(n: int) -> tuple[Tensor, str]:
 def test_the_numbers_of_a_patch_are_those_of_torch(
     html: Path, window: Window, layer: int, head: int, patch: int
 ):
-    image, text = sample(7)
     model, (facts, _) = trained_vit(html), weights_file(html, "digits")
+    shown = facts["test_images"][facts["test_labels"].index(3)]
+    image = torch.tensor(shown).reshape(1, 1, 8, 8) / 16
     inputs = []
     part = model.layers[layer].self_attn
     part.register_forward_pre_hook(lambda part, given: inputs.extend(given[:3]))
     seen(model, facts, image)
     q, k, v = projected(part, head, inputs)
-    scene = {"image": text, "head": f"{layer + 1}.{head + 1}", "patch": patch + 1}
-    page = window.visit("playground_digits", scene)
+    page = window.visit("playground_digits")
+    choose(page, "digits", head=4 * layer + head, patch=patch)
     assert_numbers(page, q, k, v, 0, 0 if patch == 16 else patch + 1)
 
 
@@ -309,39 +235,3 @@ def test_a_patch_is_chosen_with_a_click_or_with_the_arrow_keys(digits: Page):
     digits.get_by_label("class token").check()
     expect(title).to_contain_text("key of class token")
     assert digits.get_by_label("this patch is in the sequence").is_disabled()
-
-
-def test_a_drawing_is_kept_in_the_address_and_restored_from_it(window):
-    page = window.visit("playground_digits")
-    page.get_by_role("button", name="clear").click()
-    box = page.locator("#digits-canvas").bounding_box()
-    for n, (x, y) in enumerate([(0.4, 0.3), (0.5, 0.1), (0.5, 0.9)]):
-        page.mouse.move(box["x"] + x * box["width"], box["y"] + y * box["height"])
-        if n == 0:
-            page.mouse.down()
-    page.mouse.up()
-    page.locator("[name=digits-patch]").nth(9).check()
-    page.get_by_label("this patch is in the sequence").uncheck()
-    page.locator("[name=digits-head]").nth(3).check()
-    page.get_by_label("this head is on").uncheck()
-    page.get_by_role("button", name="shuffle").click()
-    page.get_by_label("leave the positions out").check()
-    page.wait_for_url(re.compile("positions=out"))
-    scene = "#digits-result, #digits-shares, #digits-pair"
-    before = page.locator(scene).all_inner_texts()
-    assert "patches shuffled, no positions, 1 of 16 patches" in before[0]
-    page.reload()
-    page.wait_for_selector(".playground.is-live")
-    assert page.locator(scene).all_inner_texts() == before
-
-
-def test_an_address_without_an_image_leaves_the_example(window):
-    fields = {"image": "<b>", "order": "0123", "out": "0,17,-1", "head": "5.1"}
-    page = window.visit("playground_digits", fields)
-    expect(page.locator("#digits-truth")).to_contain_text("meant as a 3")
-    expect(page.locator("#digits-result")).to_have_text(
-        re.compile(r"^The model says \d with [\d.]+ %\.$")
-    )
-
-
-# Its place on the page

@@ -153,8 +153,7 @@ def test_an_answer_belongs_to_the_words_of_its_question(scored: Page):
     kept = "key => JSON.parse(localStorage.getItem(key))"
     name = "And how many questions has this quiz?"
     assert scored.evaluate(kept, key) == {name: "Two."}
-    strange = [{name: "Five."}, {"Another question?": "Two."}, {name: None}, 3, None]
-    for entry in (*map(json.dumps, strange), "no JSON"):
+    for entry in (json.dumps({"Another question?": "Two."}), "3", "no JSON"):
         scored.evaluate(
             "([key, text]) => localStorage.setItem(key, text)", [key, entry]
         )

@@ -78,12 +78,10 @@ SHOWN = """scene => ({
 })"""
 
 
-@pytest.mark.parametrize("words", SENTENCES)
-def test_every_word_can_be_the_query_by_keyboard(words: tuple[str, ...], page: Page):
-    scene = page.locator(".attention-scene")
+def test_every_word_can_be_the_query_by_keyboard(page: Page):
+    scene, words = page.locator(".attention-scene"), SENTENCES[1]
     page.locator("input[name=scene-last]:checked").focus()
-    if words[-1] != LAST[0]:
-        page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowRight")
     page.keyboard.press("Tab")
     asked = []
     for _ in words:

@@ -2,7 +2,6 @@ import datetime
 
 import numpy as np
 import pytest
-import torch
 
 from toolkit import datasets
 
@@ -36,14 +35,6 @@ def test_a_line_is_what_people_write_in_that_language():
     assert written["el"] == "Παρασκευή 3 Ιουλίου 2026"
 
 
-def test_several_dates_stand_in_one_line_and_in_the_same_order():
-    days = [datetime.date(2026, 7, 3), datetime.date(1984, 5, 9)]
-    line = datasets.write_line(days, "de", ["full", "long"])
-    assert line.source == "Freitag, 3. Juli 2026; 9. Mai 1984"
-    assert line.target == "2026-07-03 1984-05-09"
-    assert line.num_dates == 2
-
-
 def test_no_text_has_two_meanings():
     meaning = {}
     for day in all_days():
@@ -68,14 +59,6 @@ def test_every_line_can_be_encoded_and_decoded(rng):
     for line in datasets.dates(400, rng, dates_per_line=(1, 3)):
         assert source.decode(source.encode(line.source)) == line.source
         assert target.decode(target.encode(line.target)) == line.target
-
-
-def test_decoding_stops_at_the_end_and_leaves_out_padding():
-    vocabulary = datasets.Vocabulary("ab")
-    a, b = vocabulary.encode("ab")
-    ids = [vocabulary.start_id, a, vocabulary.pad_id, b, vocabulary.end_id, a, a]
-    assert vocabulary.decode(ids) == "ab"
-    assert vocabulary.decode(torch.tensor(ids)) == "ab"
 
 
 def test_a_batch_is_padded_behind_and_ends_where_asked():

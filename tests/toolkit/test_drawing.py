@@ -3,19 +3,13 @@
 import numpy as np
 import pytest
 
-from toolkit import drawing, drawn_digits, images
+from toolkit import drawing, images
 
 
 def extent(dots: np.ndarray) -> tuple[int, int]:
     """Height and width of what is covered, in dots."""
     rows, columns = np.nonzero(dots)
     return int(np.ptp(rows)) + 1, int(np.ptp(columns)) + 1
-
-
-def test_a_pen_covers_the_area_of_its_stroke():
-    dots = drawing.rasterised([np.array([[8.0, 10.0], [23.0, 18.0]])])
-    area = 17 * drawing.PEN + np.pi * (drawing.PEN / 2) ** 2
-    assert dots.sum() == pytest.approx(area, rel=0.05)
 
 
 def test_a_pixel_is_the_share_of_its_sixteen_dots():
@@ -71,10 +65,3 @@ def test_drawings_without_height_or_width_are_prepared_too(strokes):
     rows, columns = np.nonzero(dots)
     middle = (rows.mean() + 0.5, columns.mean() + 0.5)
     assert middle == pytest.approx((16, 16))
-
-
-@pytest.mark.parametrize("part", drawn_digits.STYLES)
-def test_every_drawn_digit_has_about_the_ink_of_a_training_image(part):
-    for digit in drawn_digits.drawings(part):
-        ink = drawing.normalised(digit.strokes).sum()
-        assert 0.8 * drawing.INK <= ink <= 1.2 * drawing.INK

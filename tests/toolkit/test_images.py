@@ -1,20 +1,10 @@
 """Photographs and digits arrive as tensors, whole and always the same."""
 
-import numpy as np
 import pytest
 import torch
-from sklearn.datasets import load_digits, load_sample_image
+from sklearn.datasets import load_digits
 
 from toolkit import images
-
-
-@pytest.mark.parametrize("name", ["china", "flower"])
-def test_a_photograph_is_the_square_that_was_asked_for(name):
-    found = images.photograph(name, size=100, top=20, left=300)
-    pixels = load_sample_image(f"{name}.jpg")[20:120, 300:400]
-    assert found.shape == (3, 100, 100)
-    back = (found * 255).round().byte().permute(1, 2, 0).numpy()
-    assert np.array_equal(back, pixels)
 
 
 @pytest.mark.parametrize("corner", [(300, 0), (0, 500), (-1, 0)])

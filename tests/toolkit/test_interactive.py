@@ -1,8 +1,5 @@
-import json
-
 import altair as alt
 import pytest
-from IPython.core.formatters import DisplayFormatter
 
 from toolkit import figures, interactive
 
@@ -13,15 +10,6 @@ def bars():
     level = alt.param("level", value=1, bind=alt.binding_range(min=0, max=4))
     data = alt.Data(values=[{"key": "a", "score": 2.0}])
     return alt.Chart(data).mark_bar().encode(x="key:N", y="score:Q").add_params(level)
-
-
-def test_notebooks_get_a_format_that_jupyterlab_draws_and_a_description():
-    chart = interactive.InteractiveChart(bars(), ALT)
-    shown, _ = DisplayFormatter().format(chart)
-    spec = shown.pop("application/vnd.vegalite.v5+json")
-    assert shown == {"text/plain": ALT}
-    assert spec["description"] == ALT
-    assert json.loads(json.dumps(spec)) == spec
 
 
 def test_a_chart_without_a_width_is_as_wide_as_its_page():
@@ -48,9 +36,3 @@ def test_charts_have_house_colours_and_keep_what_they_set_themselves():
     assert config["axis"]["labelFontSize"] == 15
     assert config["axis"]["titleFontSize"] == interactive.STYLE["axis"]["titleFontSize"]
     assert interactive.STYLE["axis"]["labelFontSize"] == 12
-
-
-@pytest.mark.parametrize("alt_text", ["", "  ", "A bar chart"])
-def test_a_chart_that_is_not_described_is_refused(alt_text):
-    with pytest.raises(ValueError, match="full sentence"):
-        interactive.InteractiveChart(bars(), alt_text)

@@ -90,12 +90,6 @@ def test_code_that_the_function_uses_counts_and_words_do_not(folder, old, new, t
     assert run(CELL.replace(old, new))[1] == trained
 
 
-@pytest.mark.parametrize("other", [{"steps": 3}, {"seed": 4}, {"weight": 2.0}])
-def test_arguments_count(folder, other):
-    run()
-    assert run(**other)[1] == 1
-
-
 def test_the_state_of_the_global_generator_counts_if_it_is_drawn_from(folder):
     @kept
     def drawn():

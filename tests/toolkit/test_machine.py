@@ -28,19 +28,6 @@ def test_a_part_is_highlighted_by_frame_and_text_and_nothing_else_is(part):
     plt.close(figure)
 
 
-def test_without_a_part_nothing_is_highlighted_and_no_box_overlaps_another():
-    figure = machine()
-    assert bold(figure) == set()
-    edges = [
-        (x - w / 2, x + w / 2, y - h / 2, y + h / 2) for x, y, w, h, _ in BOXES.values()
-    ]
-    for n, (left, right, low, high) in enumerate(edges):
-        for left2, right2, low2, high2 in edges[:n]:
-            apart = right <= left2 or right2 <= left or high <= low2 or high2 <= low
-            assert apart
-    plt.close(figure)
-
-
 def test_every_text_fits_into_its_box():
     figure = machine()
     (ax,) = figure.axes

@@ -44,12 +44,6 @@ def test_every_number_of_the_model_comes_back_under_its_name():
     assert file["facts"]["letters"] == "ΑΒΓ<"
 
 
-def test_the_facts_say_how_the_layers_compute():
-    model = stack(norm_first=False, activation="gelu")
-    expected = {"heads": 2, "norm_first": False, "activation": "gelu", "eps": 1e-5}
-    assert playground.computation(model) == expected
-
-
 def test_layers_that_compute_differently_cannot_be_given_away():
     mixed = nn.ModuleList([stack(activation="relu"), stack(activation="gelu")])
     with pytest.raises(ValueError, match="one activation for all layers"):

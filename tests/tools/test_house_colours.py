@@ -33,11 +33,6 @@ def test_symbols_of_formulas_are_coloured_with_their_index(tex: str, coloured: s
     assert colouring(roles_of(ALL))(tex) == coloured
 
 
-def test_a_letter_that_a_page_does_not_list_keeps_the_colour_of_the_text():
-    in_formula = colouring(roles_of("q"))
-    assert in_formula(r"q V + W_V") == r"\query{q} V + \val{W_V}"
-
-
 def test_what_has_no_colour_cannot_be_listed():
     with pytest.raises(ConfigError, match="'x' has no colour"):
         roles_of("q x")

@@ -53,6 +53,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.add_builder(PagesBuilder, override=True)
     for steps in (formulas, head, search):
         steps.connect(app)
+    app.connect("env-purge-doc", remove)
     app.connect("env-updated", write_in_parallel)
     app.connect("build-finished", finish, priority=900)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
@@ -102,6 +103,13 @@ class PagesBuilder(StandaloneHTMLBuilder):
 
     def dump_search_index(self) -> None:
         """Write nothing."""
+
+
+def remove(app: Sphinx, env: BuildEnvironment, docname: str) -> None:
+    """Remove a page that has left the book; Sphinx purges what it reads again, too."""
+    if isinstance(app.builder, PagesBuilder) and docname not in env.found_docs:
+        Path(app.builder.get_outfilename(docname)).unlink(missing_ok=True)
+        Path(app.outdir, f"{docname}.html").unlink(missing_ok=True)
 
 
 def write_in_parallel(app: Sphinx, env: BuildEnvironment) -> None:

@@ -3,8 +3,7 @@
 MathJax does it, in the Node.js that Playwright comes with, so pages need neither
 MathJax nor JavaScript: they load a style sheet, and of MathJax's fonts the characters
 that the book uses. A formula that cannot be set is a warning, which stops the build of
-the book. Beside what is seen stands MathML for screen readers. Where that Node.js does
-not run, a line says so, and pages bring MathJax, which sets formulas in the browser.
+the book. Beside what is seen stands MathML for screen readers.
 """
 
 from __future__ import annotations
@@ -14,22 +13,20 @@ import html
 import importlib.util
 import json
 import re
-import sys
 from collections import defaultdict
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from sphinx.application import Sphinx
-from sphinx.config import Config
 from sphinx.errors import ExtensionError
 from sphinx.ext.mathjax import html_visit_displaymath, html_visit_math
 from sphinx.util import logging
 
-from tools.node import NodeFailed, node_program, run_script
+from tools.node import run_script
 from tools.pages.page import Page, add_sheet
 from tools.pages.subset_font import subset_font
 
-NAME = "built"  # for html_math_renderer
+NAME = "built"  # of the renderer, which Sphinx prefers to its own
 STYLES, FONTS = "formulas.css", "formulas"  # in the static files
 PACKAGE = "sphinx-mathjax-offline"  # the files of MathJax, and what ships them
 # What opens a formula, with the number that it may have; its TeX; and what closes it.
@@ -69,28 +66,13 @@ class MathJaxFailed(ExtensionError):
 
 
 def connect(app: Sphinx) -> None:
-    """Register what writes formulas as TeX, and brings MathJax where it is needed."""
+    """Register what writes formulas as TeX."""
     writers = ((html_visit_math, None), (html_visit_displaymath, None))
     app.add_html_math_renderer(NAME, *writers)
-    app.connect("config-inited", choose)
-
-
-def choose(app: Sphinx, config: Config) -> None:
-    """Set formulas here if that is possible, and otherwise in the browser."""
-    try:
-        node_program(), mathjax()
-    except (NodeFailed, MathJaxFailed) as error:
-        print(f"Formulas will be set in the browser: {error}", file=sys.stderr)
-        app.setup_extension(PACKAGE)
-        config.html_math_renderer = "mathjax"
-    else:
-        config.html_math_renderer = NAME
 
 
 def set_formulas(app: Sphinx, pages: list[Page]) -> None:
     """Set the formulas of all pages, and write their styles and fonts."""
-    if app.config.html_math_renderer != NAME:
-        return
     found = {
         formula_in(match): page.name
         for page in reversed(pages)

@@ -29,7 +29,6 @@ from tools.pages.preview_picture import ALT, HEIGHT, WIDTH, draw
 
 PICTURE = "_static/preview.png"
 TEMPLATES = Path(__file__).with_name("templates")
-MOVED = {"chapters/pretrained": "chapters/chat_model"}  # old address: new one
 LONGEST = 160  # characters; more of a description is not shown
 VIEWPORT = re.compile(r'\s*<meta\b[^>]*\bname="viewport"[^>]*>')
 NO_INDEX = '<meta name="robots" content="noindex">'  # pages that no search shows
@@ -129,11 +128,8 @@ def page_address(app: Sphinx, page: str) -> str:
 
 
 def page_for_missing_ones(app: Sphinx) -> Iterator[tuple[str, dict[str, Any], str]]:
-    """The page that hosts show where there is none, and those at old addresses."""
+    """The page that hosts show where there is none."""
     yield "404", {"site": app.config.html_baseurl}, "404.html"
-    for old, new in MOVED.items():
-        if new in app.env.found_docs:
-            yield old, {"target": app.builder.get_relative_uri(old, new)}, "moved.html"
 
 
 def write_files(app: Sphinx) -> None:

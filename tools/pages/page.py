@@ -15,7 +15,7 @@ ARTICLE = re.compile(r"(<article\b[^>]*>)(.*)(?=</article>)", re.DOTALL)
 class Page:
     """HTML in three parts: ``before`` and ``after`` are the theme's frame.
 
-    ``body`` is what a chapter says; the pages at old addresses have none.
+    ``body`` is what a chapter says; the page for missing ones has none.
     """
 
     name: str  # such as chapters/masking

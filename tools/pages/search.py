@@ -37,7 +37,7 @@ from tools.pages.page import Page
 
 # In the static files. The dialog loads the first two by itself, when it is opened.
 INDEX, DIALOG = "search_sections.js", "search_dialog.js"
-ON_PAGE = ("search_excerpts.js", INDEX, "search_ranking.js", "search_page.js")
+ON_PAGE = (INDEX, "search_ranking.js", "search_page.js")
 # Abbreviations of the field, and the terms that the book spells out; and of what a
 # reader sees, the cause that a section is named after.
 SHORT = {

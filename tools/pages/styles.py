@@ -24,8 +24,6 @@ SHEET = "book.css"  # in the static files
 NO_NAMES = re.compile(
     r"in_page/(python/|notebooks/|codemirror)|vega\.js|.*\.weights\.js"
 )
-# Bootstrap puts these together from parts, so no word of its script is one of them.
-TOGETHER = frozenset({"bs-tooltip-auto", "bs-popover-auto"})
 # What a check shows in a page is written by these modules.
 CHECKS = Path(__file__).resolve().parents[2] / "autograder"
 
@@ -70,7 +68,7 @@ def _sheet(link: str, page: Page) -> str:
 
 def names_in_use(pages: Iterable[Page], static: Path) -> set[str]:
     """Tags, classes and ids of pages, scripts, and of what Python shows in a page."""
-    names = set(TOGETHER)
+    names: set[str] = set()
     for page in pages:
         names |= names_in_page(page.html)
     for script in sorted(static.rglob("*.js")):

@@ -5,7 +5,7 @@
   const {
     Weights, Translator, Answer, problemWith, learnMonths, row, softmax, start, loadWeights,
     percent, showBars, largestOf, offerExam, Scene, Pair, numbersOfPair, Heads, paintStrip,
-    settled, shareScene, fieldNumber, fieldList,
+    settled,
   } = Playground;
 
   const OUTPUT = "Queries: the output (small: the decoder's input)";
@@ -83,10 +83,7 @@
     );
     part("back").addEventListener("click", () => step(-1));
     part("forward").addEventListener("click", () => step(1));
-    part("play").addEventListener("click", () => {
-      play(playing === null);
-      remember();
-    });
+    part("play").addEventListener("click", () => play(playing === null));
     part("temperature").addEventListener("input", showNext);
     part("on").addEventListener("change", () => {
       off[part("on").checked ? "delete" : "add"](headName());
@@ -108,7 +105,6 @@
       await pause();
       show();
     }
-    const share = shareScene("line", restore);
 
     /* What is shown. */
 
@@ -120,55 +116,17 @@
       return `${shown.kind} ${layer} ${head}`;
     }
 
-    /** The reader chose something: show it, and keep it in the address. */
+    /** The reader chose something: show it. */
     function choose(changes) {
       play(false);
       Object.assign(shown, changes);
       show();
-      remember();
     }
 
     /** The reader changed what the model reads, or its heads. */
     function readAnew() {
       play(false);
       read();
-      remember();
-    }
-
-    function remember() {
-      share({
-        line: part("source").value,
-        forced: part("forcing").checked ? part("truth").value : null,
-        attention: shown.kind,
-        head: `${shown.layer + 1}.${shown.head + 1}`,
-        position: shown.position + 1,
-        letter: shown.kind === "encoder" ? shown.letter + 1 : null,
-        key: shown.key === null ? null : shown.key + 1,
-        off: [...off].join(",") || null,
-      });
-    }
-
-    /** Show what an address says; what makes no sense is left as it is. */
-    function restore(fields) {
-      part("source").value = fields.get("line").slice(0, part("source").maxLength);
-      part("example").selectedIndex = 0;
-      part("forcing").checked = fields.has("forced");
-      part("truth").value = (fields.get("forced") ?? "").slice(0, part("truth").maxLength);
-      shown.kind = Object.keys(KINDS).find((kind) => kind === fields.get("attention")) ?? shown.kind;
-      const [, layer, head] = /^([12])\.([1-4])$/.exec(fields.get("head")) ?? [];
-      if (head) {
-        Object.assign(shown, { layer: layer - 1, head: head - 1 });
-      }
-      const limit = part("source").maxLength;
-      shown.position = fieldNumber(fields, "position", limit, shown.position);
-      shown.letter = fieldNumber(fields, "letter", limit, 0);
-      const key = fieldNumber(fields, "key", limit, null);
-      off.clear();
-      const heads = fieldList(fields, "off", /^(cross|decoder|encoder) [01] [0-3]$/);
-      heads.forEach((name) => off.add(name));
-      read();
-      shown.key = key;
-      show();
     }
 
     function step(by) {
@@ -189,7 +147,6 @@
           show();
           if (shown[name] === count() - 1) {
             play(false);
-            remember();
             say(part("status").textContent);
           }
         };

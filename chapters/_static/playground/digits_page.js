@@ -5,7 +5,7 @@
   const {
     Weights, VisionTransformer, Board, rasterise, normalise, pixels, rollout, softmax, start,
     loadWeights, percent, showBars, largestOf, offerExam, Patches, paintMap, PLACES, Heads,
-    Pair, numbersOfPair, settled, shareScene, fieldNumber, fieldList,
+    Pair, numbersOfPair, settled,
   } = Playground;
   const [HEADS_DARKEST, ROLLOUT_DARKEST] = [0.5, 0.15]; // shares shown darkest
   const DIGITS = [..."0123456789"];
@@ -61,33 +61,33 @@
     }
     patches.chosen = (patch) => choose({ patch });
     heads.chosen = (layer, head) => choose({ layer, head });
-    part("example").addEventListener("change", takeExample);
-    part("next").addEventListener("click", takeExample);
+    part("example").addEventListener("change", showExample);
+    part("next").addEventListener("click", showExample);
     part("undo").addEventListener("click", () => board.undo());
     part("clear").addEventListener("click", () => board.undo(true));
-    part("fit").addEventListener("change", seeAnew);
+    part("fit").addEventListener("change", () => see(true));
     part("rollout").addEventListener("change", () => choose({ layer: null, head: null }));
     part("positions").addEventListener("change", () => {
       options.positions = !part("positions").checked;
-      seeAnew();
+      see(true);
     });
     part("shuffle").addEventListener("click", () => {
       const keys = PATCHES.map(() => Math.random());
       options.order = PATCHES.toSorted((a, b) => keys[a] - keys[b]);
-      seeAnew();
+      see(true);
     });
     part("in").addEventListener("change", () => {
       options.hidden[part("in").checked ? "delete" : "add"](place());
       shown.patch = place();
-      seeAnew();
+      see(true);
     });
     part("on").addEventListener("change", () => {
       options.off[part("on").checked ? "delete" : "add"](headName());
-      seeAnew();
+      see(true);
     });
     part("reset").addEventListener("click", () => {
       reset();
-      seeAnew();
+      see(true);
     });
     for (const [name, [share, count]] of Object.entries(model.measured)) {
       part(name).textContent = `${percent(share)} of ${count}`;
@@ -111,7 +111,6 @@
     );
     part("example").value = 3;
     showExample();
-    const share = shareScene("image", restore);
 
     /* What is shown. */
 
@@ -130,56 +129,10 @@
       options.positions = true;
     }
 
-    /** The reader chose something: show it, and keep it in the address. */
+    /** The reader chose something: show it. */
     function choose(changes) {
       Object.assign(shown, changes);
       show();
-      remember();
-    }
-
-    /** The reader changed what the model gets, or the model. */
-    function seeAnew() {
-      see(true);
-      remember();
-    }
-
-    function remember() {
-      const isBlank = image.every((ink) => ink === 0);
-      share({
-        image: [...image].map((ink) => Math.round(LEVELS * ink).toString(17)).join(""),
-        head: isRollout() ? "rollout" : `${shown.layer + 1}.${shown.head + 1}`,
-        patch: shown.patch === null || isBlank ? null : shown.patch + 1,
-        out: [...options.hidden].map((place) => place + 1).join(",") || null,
-        off: [...options.off].join(",") || null,
-        order: options.order === PATCHES ? null : options.order.map((n) => n.toString(16)).join(""),
-        positions: options.positions ? null : "out",
-      });
-    }
-
-    /** Show what an address says; what makes no sense is left as it is. */
-    function restore(fields) {
-      reset();
-      const levels = /^[0-9a-g]{64}$/.test(fields.get("image")) ? [...fields.get("image")] : null;
-      if (levels) {
-        example = { image: Float32Array.from(levels, (n) => Number.parseInt(n, 17) / LEVELS) };
-        board.strokes = [];
-        part("truth").textContent = "The image of the address.";
-      }
-      const [, layer, head] = /^([1-4])\.([1-4])$/.exec(fields.get("head")) ?? [];
-      if (head) {
-        Object.assign(shown, { layer: layer - 1, head: head - 1 });
-      } else if (fields.get("head") === "rollout") {
-        Object.assign(shown, { layer: null, head: null });
-      }
-      shown.patch = fieldNumber(fields, "patch", CLASS + 1, null);
-      fieldList(fields, "out", /^([1-9]|1[0-6])$/).forEach((n) => options.hidden.add(n - 1));
-      fieldList(fields, "off", /^[0-3] [0-3]$/).forEach((name) => options.off.add(name));
-      const order = [...(fields.get("order") ?? "")].map((n) => Number.parseInt(n, 16));
-      if (order.toSorted((a, b) => a - b).join() === PATCHES.join()) {
-        options.order = order;
-      }
-      options.positions = fields.get("positions") !== "out";
-      see(true);
     }
 
     /** The board has changed: what was drawn takes the place of an example. */
@@ -187,17 +140,9 @@
       example = null;
       part("truth").textContent = "";
       see(complete);
-      if (complete) {
-        remember();
-      }
     }
 
-    /** Another test image of the chosen digit, for a reader who asked for it. */
-    function takeExample() {
-      showExample();
-      remember();
-    }
-
+    /** Another test image of the chosen digit. */
     function showExample() {
       const digit = Number(part("example").value);
       const all = model.test.filter(({ label }) => label === digit);

@@ -5,6 +5,7 @@ globalThis.Playground ??= {};
 {
   const { element } = Elements;
   const NEAR = 400; // pixels
+  const PAUSE = 400; // milliseconds
 
   /** Start the playground of a page, or say in the page why it cannot start.
 
@@ -119,7 +120,17 @@ globalThis.Playground ??= {};
     });
   }
 
+  /** A function that runs once nobody has called it for a moment: typing would be read
+      out letter by letter. */
+  function settled(run) {
+    let waiting = 0;
+    return (...values) => {
+      clearTimeout(waiting);
+      waiting = setTimeout(() => run(...values), PAUSE);
+    };
+  }
+
   Object.assign(Playground, {
-    start, loadWeights, percent, showBars, shade, largestOf, offerExam,
+    start, loadWeights, percent, showBars, shade, largestOf, offerExam, settled,
   });
 }

@@ -22,9 +22,9 @@
 
   /** The model, or what was recorded of it, if the page begins with that text. */
   function load() {
-    const recording = document.querySelector("#write-recording"); // built without Node.js: none
-    const recorded = recording && new RecordedModel(JSON.parse(recording.textContent));
-    return recorded && textAtFirst() === recorded.text ? recorded : loadModel();
+    const recording = document.querySelector("#write-recording").textContent;
+    const recorded = new RecordedModel(JSON.parse(recording));
+    return textAtFirst() === recorded.text ? recorded : loadModel();
   }
 
   /** The model itself: the weights are a hundred times what one text needs. */
@@ -36,11 +36,9 @@
     return model;
   }
 
-  /** That of the address, or the one in the field, which may be a reader's own. */
+  /** The text in the field, which may be a reader's own: browsers keep it. */
   function textAtFirst() {
-    const state = new URLSearchParams(location.hash.slice(1));
-    const text = state.get("text") ?? document.querySelector("#write-text").value;
-    return [...text].slice(0, LONGEST).join("");
+    return document.querySelector("#write-text").value;
   }
 
   function run(model, board) {
@@ -52,7 +50,6 @@
     const cache = new CachePicture(part("cache"), part("cache-text"));
     let playing = null; // the timer of the next token
     let shares = null; // with which probability each token comes next
-    let noted = null; // the timer after which the address is changed
     let loading = null; // the promise of the model, while only a recording is there
     let waiting = null; // what to do once it is there
 
@@ -73,16 +70,10 @@
       read();
     });
     for (const name of ["temperature", "top-k", "top-p"]) {
-      part(name).addEventListener("input", () => {
-        showNext();
-        remember();
-      });
+      part(name).addEventListener("input", showNext);
     }
     for (const name of ["layer", "head"]) {
-      part(name).addEventListener("change", () => {
-        showAttention();
-        remember();
-      });
+      part(name).addEventListener("change", showAttention);
     }
     part("step").addEventListener("click", () => {
       pause();
@@ -104,10 +95,9 @@
     part("play").addEventListener("click", () =>
       playing === null ? withModel(play) : pause(),
     );
-    addEventListener("hashchange", recall);
     describe(model.perplexity);
     board.parentElement.classList.toggle("has-model", isThere());
-    recall();
+    read("Press “next token”, or edit the text.");
 
     function isThere() {
       return model instanceof LanguageModel;
@@ -248,7 +238,6 @@
       part("status").textContent = said;
       showNotes();
       part("back").disabled = written.ids.length === 0;
-      remember();
     }
 
     /** Spoken when they change, so they are not set again otherwise. */
@@ -315,44 +304,6 @@
       part("stored").textContent =
         `The page has 8 bits for each weight. On held-out text, the model's perplexity is ` +
         `${stored.toFixed(2)}; the rounding has changed it by ${change.toFixed(4)}.`;
-    }
-
-    /** Keep the scene in the address, so that it can be shared. */
-    function remember() {
-      if (playing !== null) {
-        return;
-      }
-      const { temperature, topK, topP } = settings();
-      const state = new URLSearchParams({
-        text: written.text, temperature, "top-k": topK, "top-p": topP,
-        layer: chosen("layer") + 1, head: chosen("head") + 1,
-      });
-      clearTimeout(noted); // browsers refuse a hundred changes in a row
-      noted = setTimeout(() => history.replaceState(null, "", `#${state}`), 300);
-    }
-
-    /** Show the scene of the address; whatever it does not say stays as it is. */
-    function recall() {
-      pause();
-      const state = new URLSearchParams(location.hash.slice(1));
-      const number = (name) => (state.has(name) ? Number(state.get(name)) : NaN);
-      for (const name of ["temperature", "top-p"]) {
-        if (!Number.isNaN(number(name))) {
-          part(name).value = number(name); // a slider keeps to its own limits
-        }
-      }
-      const k = TOP_K.indexOf(number("top-k"));
-      if (k >= 0) {
-        part("top-k").value = k;
-      }
-      for (const name of ["layer", "head"]) {
-        const radio = board.querySelector(`[name=write-${name}][value="${number(name) - 1}"]`);
-        if (radio) {
-          radio.checked = true;
-        }
-      }
-      part("text").value = textAtFirst();
-      read("Press “next token”, or edit the text.");
     }
   }
 }

@@ -87,14 +87,3 @@ def test_a_formula_that_cannot_be_set_stops_the_build(book: SmallBook):
     assert done.returncode != 0
     assert "nosuchmacro" in done.stdout
     assert "chapters/page.md" in done.stdout
-
-
-def test_without_node_a_line_says_that_formulas_are_set_in_the_browser(
-    book: SmallBook, tmp_path: Path
-):
-    done = book.build(PLAYWRIGHT_NODEJS_PATH=str(tmp_path / "no-node"))
-    assert done.returncode == 0, done.stdout
-    assert done.stdout.count("Formulas will be set in the browser") == 1
-    assert "mathjax" in sources(book.page())
-    assert "mjx-container" not in book.page()
-    assert any((book.html / "_static" / "mathjax").iterdir())

@@ -79,12 +79,17 @@ def test_pages_of_several_processes_are_those_of_one(source, monkeypatch):
     assert {f"{name}.webp" for name in NAMES} == {n for n in many if "html" not in n}
 
 
-def test_a_page_is_finished_once_whatever_is_written_again(source: Path):
+def test_a_page_is_finished_once_and_goes_with_its_source(source: Path):
+    left = source.parent / "out" / "left.html"
+    (source / "left.rst").write_text(":orphan:\n\nleft\n====\n")
     first = built(source)
+    assert left.exists()
     assert first["a.html"].count('class="figure-box"') == 1
     assert built(source) == first
     (source / "a.rst").write_text("a\n=\n\nNew words.\n\n.. figure:: a.png\n")
+    (source / "left.rst").unlink()
     second = built(source)
+    assert not left.exists()
     assert "New words." in second.pop("a.html")
     assert second == {name: text for name, text in first.items() if name != "a.html"}
 
