@@ -19,8 +19,9 @@ import signal
 import socket
 import sys
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from io import TextIOBase
+from time import monotonic
 from typing import Any, TextIO
 
 from IPython.core import debugger, page
@@ -48,6 +49,7 @@ from autograder.sandbox.frames import (
 )
 
 TOGETHER = 65536  # bytes; waking the examiner costs more than sending a short frame
+LATE = 1  # seconds for which what is printed may wait
 PIECE = 200_000  # characters of text in a frame
 PICTURE = 3 * 2**19  # of a picture; a larger one is not sent
 
@@ -55,8 +57,8 @@ PICTURE = 3 * 2**19  # of a picture; a larger one is not sent
 class Wire:
     """This end of the socket.
 
-    Frames wait for the end of the request, or until there are many: whatever ends the
-    process takes with it what it printed last.
+    Frames wait for the end of the request, for a second, or until there are many:
+    whatever ends the process takes with it what it printed last.
     """
 
     def __init__(self, sock: socket.socket) -> None:
@@ -65,9 +67,10 @@ class Wire:
         self._sending = threading.RLock()  # threads of a submission may print as well
         self._waiting = bytearray()
         self._text: tuple[bytes, list[str]] = (STDOUT, [])
+        self._sent = monotonic()
         self.number = 0
 
-    def requests(self) -> Any:
+    def requests(self) -> Iterator[tuple[str, list[Any]]]:
         """Read requests until the socket is closed: what to do, and its arguments."""
         while length := self._reading.read(REQUEST.size):
             request = self._reading.read(*REQUEST.unpack(length))
@@ -88,14 +91,16 @@ class Wire:
                 self._add_text()
                 self._text = kind, []
             self._text[1].append(text)
-            if len(text) > PIECE:
+            late = monotonic() > self._sent + LATE
+            if late or len(text) > PIECE:
                 self._add_text()
-            self._flush(TOGETHER)
+            self._flush(0 if late else TOGETHER)
 
     def _flush(self, most: int) -> None:
         """Send what waits, if that is more than so many bytes."""
         if len(self._waiting) > most:
             waiting, self._waiting = self._waiting, bytearray()
+            self._sent = monotonic()
             self._socket.sendall(waiting)
 
     def _add_text(self) -> None:
@@ -213,6 +218,7 @@ def prepare_kernel() -> None:
     shell.set_hook("show_in_pager", page.as_hook(page.display_page), 99)
     stepwise.go_on_below_errors(shell)
     _forbid_programs(shell)
+    sys.path.append("")  # files of Python that were handed in with the notebook
 
 
 def _forbid_programs(shell: InteractiveShell) -> None:
