@@ -46,9 +46,14 @@ MODULES = (
     "IPython.core.completerlib",
     "IPython.core.debugger",
     "IPython.core.logger",
+    "IPython.core.magics.execution",
     "IPython.core.oinspect",
     "matplotlib.pyplot",
     "matplotlib_inline.backend_inline",
+    "pygments.formatters.html",  # with these, IPython shows an error
+    "pygments.formatters.terminal256",
+    "pygments.lexers.python",
+    "stack_data",
     "numpy.random",  # NumPy itself imports it when it is first used, by each kernel
     "toolkit.figures",
     "torch",

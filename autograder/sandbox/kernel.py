@@ -180,12 +180,21 @@ class _Hook(DisplayHook):
 class _Shell(InteractiveShell):
     displayhook_class, display_pub_class = Type(_Hook), Type(_Publisher)
 
+    _was_shown = False
+
     def showtraceback(self, *arguments: Any, **options: Any) -> None:
-        """Show an error; where memory was short, in what was kept for that."""
-        if isinstance(sys.exception(), MemoryError):
+        """Show an error; where memory was short, in what was kept for that.
+
+        IPython cannot format it where there are no open files left, for example.
+        """
+        error = sys.exception()
+        if isinstance(error, MemoryError):
             _, most = resource.getrlimit(resource.RLIMIT_AS)
             resource.setrlimit(resource.RLIMIT_AS, (most, most))
+        self._was_shown = False
         super().showtraceback(*arguments, **options)
+        if error is not None and not self._was_shown:
+            self._showtraceback(type(error), error, [])
 
     def _showtraceback(
         self, etype: type[BaseException], evalue: object, stb: list[str]
@@ -197,6 +206,7 @@ class _Shell(InteractiveShell):
         lines = [stb] if isinstance(stb, str) else stb
         texts = (etype.__name__, said, "\n".join(lines))
         wire.send(ERROR, _bytes(*(text[:PIECE] for text in texts)))
+        self._was_shown = True
 
     def show_usage_error(self, exc: BaseException) -> None:
         """Show that a magic is unknown, or was called in a wrong way."""
