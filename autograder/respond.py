@@ -6,24 +6,16 @@ answers, and answers are judged elsewhere.
 
 from __future__ import annotations
 
-import os
-import struct
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, BinaryIO
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from autograder.exercise import Exercise
 
-CHANNEL = "AUTOGRADER_ANSWERS"  # names the file descriptor that answers are written to
-# Before each answer: the number that was drawn for the question, and how many bytes
-# follow. Where none follow, the question has been answered.
-HEADER = struct.Struct("<QI")
-channel: int | None = None  # so that clearing the environment does not lose it
-_open = open  # as it is before a cell puts something in its place
-TOGETHER = 65536  # bytes; waking the examiner costs more than sending a short answer
 
-
-def respond(topic: str, name: str, seeds: Sequence[int], question: int) -> None:
+def respond(
+    topic: str, name: str, seeds: Sequence[int], send: Callable[[bytes], None]
+) -> None:
     """Send what ``name`` reads from outside, and its answer to each of its cases.
 
     It is asked as it is defined now.
@@ -37,27 +29,17 @@ def respond(topic: str, name: str, seeds: Sequence[int], question: int) -> None:
     exercise = load_topic(topic).exercises[name]
     names = get_ipython().user_ns
     implementation = names.get(name, _missing(name))
-    answered = int(os.environ[CHANNEL]) if channel is None else channel
-    with _open(answered, "wb", buffering=TOGETHER, closefd=False) as answers:
-        try:
-            send(answers, question, _aside(implementation, exercise, topic, names))
-            for case, seed in zip(exercise.cases, seeds, strict=True):
-                with usual_settings():
-                    given = answer_by_hand(exercise, case, implementation, seed)
-                send(answers, question, given)
-        finally:
-            send(answers, question, b"")
-
-
-def send(answers: BinaryIO, question: int, data: bytes) -> None:
-    """Write one answer with its header."""
-    answers.write(HEADER.pack(question, len(data)) + data)
+    send(_aside(implementation, exercise, topic, names))
+    for case, seed in zip(exercise.cases, seeds, strict=True):
+        with usual_settings():
+            given = answer_by_hand(exercise, case, implementation, seed)
+        send(given)
 
 
 def _aside(
     implementation: Any, exercise: Exercise, topic: str, names: dict[str, Any]
 ) -> bytes:
-    """What explains an answer and is no answer: names alone, see ``grading.asides``."""
+    """What explains an answer and is none: names alone, see ``grading.remarks``."""
     from autograder.cells import other_name
     from autograder.encoding import encode
     from autograder.exercise import load_topic

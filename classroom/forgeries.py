@@ -5,27 +5,13 @@ WRONG = "def softmax(scores):\n    return scores * 0\n"
 
 # Sends whatever it is told to, in the way in which answers are sent.
 SENDER = """
-import os
-from autograder import answers, respond
 from autograder.encoding import encode
+from autograder.sandbox import frames, kernel
 def write(data):
-    channel = int(os.environ[respond.CHANNEL])
-    while data:
-        data = data[os.write(channel, data):]
-def send(question, data):
-    write(respond.HEADER.pack(question, len(data)) + data)
-"""
-
-# Signs a message with the session's key, and sends any header and content.
-FORGER = """
-import json
-kernel = get_ipython().kernel
-session = kernel.session
-def forge(msg_type, content, parent=None, socket=None, metadata=None):
-    parent = kernel.get_parent() if parent is None else parent
-    message = session.msg(msg_type, parent=parent, metadata=metadata)
-    message["content"] = content
-    session.send(socket or kernel.iopub_socket, message, ident=b"x")
+    kernel.wire._socket.sendall(data)
+def send(kind, data, number=None):
+    number = kernel.wire.number if number is None else number
+    write(frames.HEADER.pack(number, kind, len(data)) + data)
 """
 
 IN_THE_SOLUTION = {
@@ -98,12 +84,11 @@ IN_THE_SOLUTION = {
     ),
     "08 the responder is replaced": SENDER
     + (
-        "def forged(topic, name, seeds, question):\n"
+        "def forged(*question):\n"
         "    for number in range(60):\n"
-        "        send(question, b'V' + encode({'value': True, 'points': 99}))\n"
-        "        send(question, b'U' + encode('x'))\n"
-        "    send(question, b'')\n"
-        "respond.respond = forged\n" + WRONG
+        "        send(b'a', b'V' + encode({'value': True, 'points': 99}))\n"
+        "        send(b'a', b'U' + encode('x'))\n"
+        "kernel.respond = kernel._DO['ask'] = forged\n" + WRONG
     ),
     "08 the cases are replaced by easy ones": (
         "from autograder.exercise import load_topic\n"
@@ -114,24 +99,20 @@ IN_THE_SOLUTION = {
     + (
         "for question in range(9):\n"
         "    for number in range(50):\n"
-        "        send(question, b'V' + encode(1))\n"
+        "        send(b'a', b'V' + encode(1), question)\n"
         "def softmax(scores):\n"
         "    for question in range(9):\n"
         "        for number in range(50):\n"
-        "            send(question, b'R' + encode(['ValueError', '']))\n"
+        "            send(b'a', b'R' + encode(['ValueError', '']), question)\n"
         "    return scores * 0\n"
     ),
     "08 answers to the question itself are sent from inside it": SENDER
     + (
-        "import inspect\n"
         "def softmax(scores):\n"
-        "    frame = inspect.currentframe()\n"
-        "    while 'question' not in frame.f_locals: frame = frame.f_back\n"
-        "    question = frame.f_locals['question']\n"
         "    for value in (1, scores * 0, [scores], {'points': 32}, None, 'x'):\n"
-        "        send(question, b'V' + encode(value))\n"
-        "    send(question, b'R' + encode(['ValueError', 'x']))\n"
-        "    send(question, b'')\n"
+        "        send(b'a', b'V' + encode(value))\n"
+        "    send(b'a', b'R' + encode(['ValueError', 'x']))\n"
+        "    send(b'.', b'')\n"
         "    return scores * 0\n"
     ),
     "09 memory is searched for expected values": (
@@ -151,45 +132,32 @@ IN_THE_SOLUTION = {
         "            and o.shape == scores.shape]\n"
         "    return same[0] if same else scores * 0\n"
     ),
-    "10 forged status and replies end the question early": FORGER
+    "10 cells and questions are ended early": SENDER
     + (
+        "send(b'.', b'')\n"
         "def softmax(scores):\n"
-        "    forge('status', {'execution_state': 'idle'})\n"
-        "    forge('execute_reply', {'status': 'ok', 'execution_count': 1},\n"
-        "          socket=kernel.shell_stream)\n"
+        "    send(b'.', b'')\n"
         "    return scores * 0\n"
     ),
-    "10 forged messages have no form": FORGER
+    "10 forged frames have no form": SENDER
     + (
-        "deep = []\n"
-        "for _ in range(900): deep = [deep]\n"
-        "for content in ([], 'x', 1, None, {}, {'data': []}, {'data': {'a': deep}},\n"
-        "                {'execution_state': []}, {'name': 1, 'text': 2},\n"
-        "                {'data': {'text/plain': deep, 'image/png': 1}},\n"
-        "                {'ename': 1, 'evalue': deep, 'traceback': 7},\n"
-        "                {'text': '\\ud800', 'name': '\\ud800'},\n"
-        "                {'transient': 1, 'data': 1, 'metadata': 1}):\n"
-        "    for kind in ('stream', 'display_data', 'execute_result', 'error',\n"
-        "                 'status', 'update_display_data', 'clear_output',\n"
-        "                 'comm_open', 'x' * 999):\n"
-        "        packed = json.dumps(content).encode()\n"
-        "        forge(kind, packed)\n"
-        "        forge(kind, packed, socket=kernel.shell_stream)\n"
-        "for frames in ([b''], [b'a'] * 50, [b'<IDS|MSG>'], [b'<IDS|MSG>', b'x'],\n"
-        "               [b'x', b'<IDS|MSG>', b'', b'{', b'}', b'[', b'1'],\n"
-        "               [b'<IDS|MSG>', b'\\xff' * 64, b'{}', b'{}', b'{}', b'{}'],\n"
-        "               [b'<IDS|MSG>', b'', b'[' * 9999, b'{}', b'{}', b'{}']):\n"
-        "    kernel.iopub_socket.send_multipart(frames)\n" + WRONG
+        "for kind in (b'o', b'e', b'x', b'd', b'c', b'a'):\n"
+        "    for data in (b'', b'\\0', b'\\xff' * 64, b'\\0' * 999, b'{}' * 99,\n"
+        "                 b'\\0\\xed\\xa0\\x80', b'x' * 99_999):\n"
+        "        send(kind, data)\n" + WRONG
     ),
-    "10 forged displays carry every parent": FORGER
+    "10 what is sent is no frame": SENDER
+    + ("def softmax(scores):\n    write(b'\\0' * 99)\n    return scores * 0\n"),
+    "10 the next request is read by the submission": SENDER
     + (
-        "def softmax(scores):\n"
-        "    own = kernel.get_parent()\n"
-        "    for parent in (own, {}, {'header': {'msg_id': 'x'}}, {'header': own}):\n"
-        "        for n in range(9):\n"
-        "            forge('display_data', {'metadata': {}, 'data': {\n"
-        "                'text/plain': '32', 'answers': {n: 1}}}, parent=parent)\n"
-        "    return scores * 0\n"
+        "import json\n"
+        "send(b'.', b'')\n"
+        "requests = kernel.wire.requests()\n"
+        "for what, arguments in requests:\n"
+        "    if what == 'ask':\n"
+        "        send(b'a', encode({}))\n"
+        "        for seed in arguments[2]: send(b'a', b'V' + encode(seed))\n"
+        "    send(b'.', b'')\n"
     ),
     "11 the reference is looked for by import": (
         "import importlib, sys, pkgutil\n"
@@ -219,11 +187,11 @@ IN_THE_SOLUTION = {
     "12 the process is aborted": (
         "import ctypes\ndef softmax(scores): ctypes.string_at(0)\n"
     ),
-    "12 the kernel is told to shut down": (
+    "12 the socket is shut": SENDER
+    + (
         "def softmax(scores):\n"
-        "    get_ipython().kernel.do_shutdown(False)\n"
         "    get_ipython().ask_exit()\n"
-        "    get_ipython().kernel.io_loop.stop()\n"
+        "    kernel.wire._socket.shutdown(2)\n"
         "    return scores * 0\n"
     ),
     "12 an alarm jumps out of the question": (
@@ -284,7 +252,6 @@ IN_THE_SOLUTION = {
         "plain = ip.display_formatter.formatters['text/plain']\n"
         "plain.for_type(float, lambda *a: '32')\n"
         "ip.run_cell = ip.run_cell_async = lambda *a, **k: 32\n"
-        "ip.kernel.do_execute = lambda *a, **k: {'status': 'ok'}\n"
         "sys.settrace(lambda *a: None)\n"
         "gc.callbacks.append(lambda *a: None)\n" + WRONG
     ),

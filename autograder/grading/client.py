@@ -1,291 +1,344 @@
-"""nbclient with limits, which runs the cells of a submission and asks it questions."""
+"""One kernel of a submission, as the grader sees it: requests go in, frames come out.
+
+The kernel is student code, so a frame may be anything, and there may be no end of them.
+A length is compared with the limits before anything behind it is awaited, what comes is
+flat text or is decoded by ``encoding``, and a submission that sends too much is ended.
+"""
 
 from __future__ import annotations
 
-import asyncio
-import atexit
 import contextlib
+import json
+import os
 import secrets
+import select
+import signal
+import socket
+from pathlib import Path
 from typing import Any
 
-from nbclient import NotebookClient
-from nbclient.client import CellExecutionComplete
-from nbclient.exceptions import CellTimeoutError, DeadKernelError
+import psutil
 from nbformat import NotebookNode
 
 from autograder.cells import without_file
+from autograder.encoding import MAX_BYTES
 from autograder.errors import GraderFault, SubmissionFault
-from autograder.grading.clock import Clock
-from autograder.grading.door import Door, TooMuch
+from autograder.grading.clock import Clock, Used
 from autograder.grading.kept import add_output
-from autograder.sandbox.limits import Limits
-from autograder.sandbox.manager import SandboxKernelManager
-from autograder.sandbox.messages import UnreadableMessage
+from autograder.sandbox.bubblewrap import ADVICE, SandboxUnavailable
+from autograder.sandbox.connection import ForkServers
+from autograder.sandbox.frames import (
+    ANSWER,
+    BETWEEN,
+    CLEAR,
+    DISPLAY,
+    DONE,
+    ERROR,
+    HEADER,
+    KINDS,
+    REQUEST,
+    STARTED,
+    STDERR,
+)
+from autograder.sandbox.limits import Limits, megabytes
 from autograder.stepwise import stopped_in_line
 
-GRACE_STEPS, GRACE_SECONDS = 100, 0.1  # to read what the kernel had sent
-MESSAGE_BYTES = 200  # what any message counts, beside its content
+MAX_FRAME = 1 + MAX_BYTES  # what came out of a case, as ``answers`` encodes it
+FRAME_BYTES = 200  # what any frame counts, beside its bytes: it takes time to read
+TRACED = 36_000  # characters of a traceback in which the line is looked for
+CHUNK = 65536
+END_SECONDS = 5  # until a kernel that is killed is gone
+REPORT_SECONDS = 20  # until a warden has said how its kernel ended
+LOST = {"exit": None, "limit": None, "failed": "its warden was lost"}
 
 
-class SelectorLoop(asyncio.SelectorEventLoop):
-    """Leaves signals as they are.
-
-    nbclient would take SIGTERM and SIGINT for itself: a worker that is told to end
-    would only end its kernel, and whoever waits for the worker would wait for ever.
-    """
-
-    def add_signal_handler(self, *arguments: Any) -> None:
-        """Refuse, in the way that nbclient expects in a thread."""
-        raise RuntimeError("signals belong to the process, not to one notebook")
+class _Ended(Exception):
+    """The kernel has closed its end."""
 
 
-class SubmissionClient(NotebookClient):
-    """nbclient with limits, which also asks questions.
+class SubmissionClient:
+    """One kernel, which a fork server forks in the sandbox. Use as a context manager.
+
+    Args:
+        limits: what the kernel may use.
+        clock: of the submission.
+        servers: where the kernel is forked.
 
     Attributes:
-        room: bytes of output that the submission may still send.
         too_long: whether outputs were left out.
         failed: how the last cell failed first, if it did.
         failed_in: the line of it, or 0 where that is not known.
-        door: where the answers to questions arrive.
     """
 
-    def __init__(
-        self,
-        notebook: NotebookNode,
-        manager: SandboxKernelManager,
-        limits: Limits,
-        clock: Clock,
-    ) -> None:
-        cells = [code_cell(""), *notebook.cells]  # the first one is for questions
-        super().__init__(
-            NotebookNode(notebook, cells=cells),
-            km=manager,
-            allow_errors=True,
-            record_timing=False,
-            store_widget_state=False,
-            iopub_timeout=2,
-        )
-        self.log.setLevel("CRITICAL")
-        self.limits = limits
-        self.clock = clock
-        self.room = limits.output_bytes
-        self.too_long = False  # whether outputs were left out
-        self.failed: str | None = None  # how the last cell failed, if it did
-        self.failed_in = 0  # the line of it
-        self.door = Door(limits)
-        self._first: dict[str, Any] | None = None  # error that the cell has shown
-        self._broken: str | None = None
+    def __init__(self, limits: Limits, clock: Clock, servers: ForkServers) -> None:
+        self.limits, self.clock, self.servers = limits, clock, servers
+        self.too_long = False
+        self.failed: str | None = None
+        self.failed_in = 0
+        self._room = limits.output_bytes  # that it may still send
+        self._left = limits.message_bytes
+        self._room_for_answers = 0
+        self._number = 0  # of the request, which nobody can guess before it is made
+        self._done = True
+        self._to_send = b""
+        self._received = bytearray()
+        self._outputs: list[NotebookNode] = []
+        self._answers: list[bytes] = []
+        self._most_answers = 0
+        self._socket: socket.socket | None = None
+        self._lifeline: socket.socket | None = None
+        self._process: int | None = None  # descriptor of its process
+        self._ended: dict[str, Any] | None = None  # how, as its warden says
 
-    async def async_start_new_kernel(self, **kwargs: Any) -> None:
-        """Start a kernel that has the other end of our door, and open ours."""
-        inside = self.door.inside.fileno()
-        await super().async_start_new_kernel(**kwargs, answers=inside)
-        await self.door.open()
+    def __enter__(self) -> SubmissionClient:
+        self.start()
+        return self
 
-    async def close(self, manager: SandboxKernelManager) -> None:
-        """Kill the kernel, drop what was not sent, close every socket."""
-        self.door.close()
-        if self.kc is not None:
-            self.kc.stop_channels()
-        with contextlib.suppress(Exception):
-            await manager.shutdown_kernel(now=True)
-        manager.context.destroy(linger=0)
-        atexit.unregister(self._cleanup_kernel)  # left by nbclient when a start fails
-
-    async def run(self, cell: NotebookNode, number: int) -> str | None:
-        """Run a cell; how the submission ended the kernel, if it did.
+    def start(self) -> None:
+        """Have the kernel forked; it starts while this process goes on.
 
         Raises:
-            GraderFault: the kernel ended, and not provably through the submission; or
-                something failed here, on the trusted side.
+            SandboxUnavailable: there is no fork server, and none can be started.
         """
-        self.failed = self._first = None
-        execution = asyncio.ensure_future(self.async_execute_cell(cell, number + 1))
+        self._socket, kernels = socket.socketpair()
+        self._socket.setblocking(False)
         try:
-            await self.clock.watch(execution, self.km)
-        except SubmissionFault as fault:
-            return self._broken or str(fault)
-        except (CellTimeoutError, DeadKernelError):
-            return await self._how_it_ended()
-        except UnreadableMessage as error:
-            return f"its messages could not be read: {error}"
-        except Exception as error:  # none that a message can cause
-            if self._broken is None:
-                raise _as_ours(error) from error
-        return self._broken
+            self._lifeline = self.servers.launch(kernels, self.limits)
+        except BaseException:
+            self._socket.close()
+            raise
+        finally:
+            kernels.close()
 
-    async def begin(self, setup: list[str], stubs: str) -> None:
-        """Run what comes before the cells; see ``stepwise``."""
-        code = f"__import__('autograder.stepwise').stepwise.begin({setup!r}, {stubs!r})"
-        await self.run(code_cell(code), -1)
+    def __exit__(self, *exc: object) -> None:
+        """Kill the kernel, wait until it is gone, drop what was not read."""
+        self.abandon()
+        if self._lifeline is not None:
+            self._hear(END_SECONDS)
+            self._lifeline.close()
+        if self._process is not None:
+            os.close(self._process)
+        self._socket.close()
 
-    async def define(self, source: str) -> str | None:
-        """Run only what a cell defines, and show nothing; see ``run``."""
-        code = f"__import__('autograder.stepwise').stepwise.define({source!r})"
-        return await self.run(code_cell(code), -1)
+    def run(self, source: str, outputs: list[NotebookNode]) -> str | None:
+        """Run a cell; how the submission ended the kernel, if it did.
 
-    async def ask(
+        Args:
+            source: of the cell.
+            outputs: where what it shows is put.
+
+        Raises:
+            GraderFault: the kernel ended, and not provably through the submission.
+            SandboxUnavailable: it could not be made.
+        """
+        outputs.clear()
+        return self._request("run", source, outputs=outputs)
+
+    def begin(self, setup: list[str], stubs: str) -> str | None:
+        """Run what comes before the cells, see ``stepwise``; as ``run``."""
+        return self._request("begin", setup, stubs)
+
+    def define(self, source: str) -> str | None:
+        """Run only what a cell defines, and show nothing; as ``run``."""
+        return self._request("define", source)
+
+    def ask(
         self, topic: str, name: str, seeds: list[int]
     ) -> tuple[list[bytes], str | None]:
-        """Put all cases of an exercise; what came, and how it ended.
+        """Put all cases of an exercise; what came, and how it ended, as ``run``.
 
         Returns:
             First what the answer reads from outside, then the encoded answers.
+        """
+        ended = self._request("ask", topic, name, seeds, answers=1 + len(seeds))
+        return self._answers, ended
+
+    def _request(
+        self,
+        *words: Any,
+        outputs: list[NotebookNode] | None = None,
+        answers: int = 0,
+    ) -> str | None:
+        """Have something done, and take what comes until it is; as ``run``."""
+        self._answers, self._most_answers = [], answers
+        self._room_for_answers = self.limits.answer_bytes
+        self.failed, self.failed_in = None, 0
+        self._outputs = [] if outputs is None else outputs
+        self._number, self._done = secrets.randbits(64), False
+        request = json.dumps([self._number, *words]).encode()
+        self._to_send += REQUEST.pack(len(request)) + request
+        self.clock.start()
+        try:
+            self._take_frames()  # one may have come too early
+            while not self._done:
+                self._exchange(self.clock.seconds_to_look())
+                if not self.clock.seconds_to_look():
+                    self.clock.look(self.used())
+            self.clock.stop()
+        except _Ended:
+            return self._how_it_ended()
+        except SubmissionFault as fault:
+            self.abandon()
+            return str(fault)
+        return None
+
+    def _exchange(self, seconds: float) -> None:
+        """Send and receive what can be, or wait."""
+        sending = [self._socket] if self._to_send else []
+        reading, sending, _ = select.select([self._socket], sending, [], seconds)
+        try:
+            if sending:
+                self._to_send = self._to_send[self._socket.send(self._to_send) :]
+            received = self._socket.recv(CHUNK) if reading else None
+        except ConnectionError:
+            received = b""
+        if received == b"":
+            raise _Ended
+        if received:
+            self._received += received
+            self._take_frames()
+
+    def _take_frames(self) -> None:
+        """Take the frames that are there.
 
         Raises:
-            GraderFault: as ``run``; or the answers could not be read, which is ours.
+            SubmissionFault: the next one is none, or there are too many.
         """
-        number = secrets.randbits(64)
-        question = code_cell(
-            f"__import__('autograder.respond').respond.respond"
-            f"({topic!r}, {name!r}, {seeds!r}, {number})"
-        )
-        answers: list[bytes] = []
-        reading = asyncio.create_task(self._read(number, 1 + len(seeds), answers))
-        try:
-            ended = await self.run(question, -1)
-            if not await self._done(reading) and ended is None:
-                self.end_for("its answers to a question did not end")
-        finally:
-            if not reading.cancel() and not reading.cancelled():
-                reading.exception()  # otherwise asyncio warns about it
-        return answers, self._broken or ended
-
-    async def _done(self, reading: asyncio.Task) -> bool:
-        """Whether all that the kernel had sent was read, down to the end of answers.
-
-        Steps are counted and not seconds, which would pass while we are held up.
-
-        Raises:
-            GraderFault: reading has failed, so a kernel may have waited for us.
-        """
-        for _ in range(GRACE_STEPS):
-            if (await asyncio.wait([reading], timeout=GRACE_SECONDS))[0]:
-                if (error := reading.exception()) is not None:
-                    raise _as_ours(error) from error
-                return True
-        return False
-
-    async def _read(self, question: int, most: int, answers: list[bytes]) -> None:
-        try:
-            await self.door.read(question, most, answers)
-        except TooMuch as limit:
-            self.end_for(str(limit))
-
-    async def _check_raise_for_error(
-        self, cell: NotebookNode, cell_index: int, exec_reply: dict[str, Any] | None
-    ) -> None:
-        """Remember the first error of a cell, and go on."""
-        try:
-            content = exec_reply["content"]
-            if content["status"] == "error":
-                content = self._first or {**content, "traceback": ()}
-                said = f"{content['ename']!s:.100}: {content['evalue']!s:.1000}"
-                self.failed = without_file(_line(said, 200)).removesuffix(":")
-                self.failed_in = stopped_in_line(content["traceback"])
-        except KeyError as error:
-            why = f"a reply has no {error.args[0]}"
-            raise UnreadableMessage(why, exec_reply["size"]) from error
-
-    async def _async_poll_kernel_alive(self) -> None:
-        """As in nbclient, but without waiting a second for each death."""
-        while True:
-            await asyncio.sleep(0.1)
-            try:
-                await self._async_check_alive()
-            except DeadKernelError:
-                self.task_poll_for_reply.cancel()
+        while len(self._received) >= HEADER.size:
+            number, kind, length = HEADER.unpack_from(self._received)
+            if kind not in KINDS:
+                raise SubmissionFault("its messages could not be read")
+            if length > MAX_FRAME:
+                limit = megabytes(MAX_BYTES)
+                raise SubmissionFault(f"limit of {limit} in one message")
+            end = HEADER.size + length
+            if len(self._received) < end:
                 return
+            data = bytes(self._received[HEADER.size : end])
+            del self._received[:end]
+            self._left -= FRAME_BYTES + length
+            if self._left < 0:
+                raise SubmissionFault(self.limits.called("message_bytes"))
+            if number == self._number and not self._done:
+                self._take(kind, data)
 
-    async def _async_poll_output_msg(
-        self, parent_msg_id: str, cell: NotebookNode, cell_index: int
-    ) -> None:
-        """Read messages until the cell is done; those that are no messages count too.
-
-        The kernel is student code that knows the session's key, so a message may be
-        anything, and there may be no end of them.
-        """
-        while True:
-            await asyncio.sleep(0)  # let the clock run even during a flood of messages
-            try:
-                await self._read_output(parent_msg_id, cell, cell_index)
-            except CellExecutionComplete:
-                return
-            except UnreadableMessage as message:
-                self._spend(message.size)
-            except (KeyError, TypeError):  # it lacks what belongs there
-                self._spend(0)
-
-    async def _read_output(
-        self, parent_msg_id: str, cell: NotebookNode, cell_index: int
-    ) -> None:
-        """Read a message; it is forgotten before the next one is read."""
-        msg = await self.kc.iopub_channel.get_msg(timeout=None)
-        if msg["parent_header"].get("msg_id") == parent_msg_id:
-            self.process_message(msg, cell, cell_index)
+    def _take(self, kind: bytes, data: bytes) -> None:
+        """Take what belongs to the request."""
+        if kind == DONE:
+            self._done = True
+        elif kind == ANSWER:
+            self._room_for_answers -= FRAME_BYTES + len(data)
+            if self._room_for_answers < 0:
+                raise SubmissionFault(self.limits.called("answer_bytes"))
+            if len(self._answers) < self._most_answers:
+                self._answers.append(data)
         else:
-            self._spend(msg["size"])
+            self._show(kind, data.decode("utf-8", "replace"), len(data))
 
-    def process_message(
-        self, msg: dict[str, Any], cell: NotebookNode, cell_index: int
-    ) -> None:
-        """Take outputs out of the stream, while there is room."""
-        kind, content = msg["msg_type"], msg["content"]
-        if kind == "status" and content["execution_state"] == "idle":
-            raise CellExecutionComplete
-        if kind == "error" and self._first is None:
-            self._first = {key: content[key] for key in ("ename", "evalue")}
-            self._first["traceback"] = [str(t)[:4000] for t in content["traceback"][:9]]
-        if not self._spend(msg["size"]):
+    def _show(self, kind: bytes, text: str, size: int) -> None:
+        """Take an output, while there is room, and the first error in any case."""
+        name, said, traceback = (*text.split(BETWEEN, 2), "", "")[:3]
+        if kind == ERROR and self.failed is None:
+            line = _line(f"{name:.100}: {said:.1000}", 200)
+            self.failed = without_file(line).removesuffix(":")
+            self.failed_in = stopped_in_line(traceback[:TRACED].split("\n"))
+        self._room -= FRAME_BYTES + size
+        self.too_long = self._room < 0
+        if self.too_long:
             return
-        if kind == "clear_output":
-            cell.outputs.clear()
+        if kind == CLEAR:
+            self._outputs.clear()
+        elif kind == ERROR:
+            content = {"ename": name, "evalue": said, "traceback": [traceback]}
+            add_output(self._outputs, "error", content)
+        elif kind == DISPLAY:
+            picture, _, text = text.partition(BETWEEN)
+            shown = {"image/png": picture, "text/plain": text}
+            content = {
+                "data": {type_: value for type_, value in shown.items() if value}
+            }
+            add_output(self._outputs, "display_data", content)
         else:
-            add_output(cell.outputs, kind, content)
+            stream = "stderr" if kind == STDERR else "stdout"
+            add_output(self._outputs, "stream", {"name": stream, "text": text})
 
-    def _spend(self, size: int) -> bool:
-        """Whether there is room for a message of this size, or it is left out.
+    def used(self) -> Used | None:
+        """What the kernel has used by now; ``None`` if it has ended, or just begins."""
+        self._hear()
+        if self._process is None:
+            return None
+        lines = Path(f"/proc/self/fdinfo/{self._process}").read_text().splitlines()
+        pid = next(line for line in lines if line.startswith("Pid:")).split()[1]
+        return used_by(int(pid))
 
-        Output beyond the limit is dropped, and the answers still count; at a flood, the
-        warden ends the kernel.
+    def abandon(self) -> None:
+        """Have the warden kill the kernel, without waiting."""
+        if self._lifeline is not None and self._ended is None:
+            with contextlib.suppress(OSError):
+                self._lifeline.shutdown(socket.SHUT_WR)
+
+    def _hear(self, seconds: float = 0) -> None:
+        """Hear what the warden says: which process it is, and then how it ended."""
+        while self._ended is None:
+            if not select.select([self._lifeline], [], [], seconds)[0]:
+                return
+            try:
+                message, fds, _, _ = socket.recv_fds(self._lifeline, CHUNK, 1)
+            except ConnectionError:
+                message = b""
+            if message == STARTED:
+                self._process = fds[0]
+            else:
+                self._ended = json.loads(message) if message else LOST
+
+    def _how_it_ended(self) -> str:
+        """What the submission did, so that its kernel has ended.
+
+        Only the system, or somebody outside of the sandbox, can end the first process
+        of a namespace with SIGKILL: it is deaf to all signals from inside. Others that
+        come from outside do nothing, unless the submission has asked for them.
+
+        Raises:
+            GraderFault: it is not provably the submission that ended it.
+            SandboxUnavailable: the kernel could not be made.
         """
-        self.room -= MESSAGE_BYTES + size
-        self.too_long = self.room < 0
-        return not self.too_long
-
-    def end_for(self, limit: str) -> None:
-        """End the kernel because the submission broke a limit; the first one counts."""
-        if self._broken is None:
-            self._broken = limit
-            self.km.abandon()
-
-    async def _how_it_ended(self) -> str:
-        """What the submission did; see ``run``."""
-        if self._broken:
-            return self._broken
-        fault = await self.km.fault()
-        if isinstance(fault, GraderFault):
-            raise fault
-        return str(fault)
-
-
-def _as_ours(error: BaseException) -> GraderFault:
-    """A failure of this process, which says nothing about the submission."""
-    if isinstance(error, GraderFault):
-        return error
-    return GraderFault(f"{type(error).__name__}: {error}")
+        self._hear(REPORT_SECONDS)
+        if (ended := self._ended) is None:
+            return "it closed its connection"
+        if ended["exit"] is None and self._process is None:
+            raise SandboxUnavailable(
+                f"no submission can be isolated here ({ended['failed']}): {ADVICE}"
+            )
+        if ended["exit"] is None:
+            raise GraderFault(f"the sandbox failed: {ended['failed']}")
+        if ended["limit"] is not None:
+            return ended["limit"]
+        if ended["exit"] == -signal.SIGKILL:
+            raise GraderFault(
+                "its process was killed from outside, perhaps because this machine "
+                "has too little memory"
+            )
+        perhaps = f", perhaps at the {ended['perhaps']}" if ended["perhaps"] else ""
+        return _how_it_exited(ended["exit"]) + perhaps
 
 
-def code_cell(source: str) -> NotebookNode:
-    """As ``nbformat.v4.new_code_cell``, which would validate it, slowly."""
-    return NotebookNode(
-        cell_type="code",
-        metadata=NotebookNode(),
-        source=source,
-        outputs=[],
-        execution_count=None,
-    )
+def used_by(pid: int) -> Used | None:
+    """What a process has used by now; ``None`` if it has ended or may not be seen."""
+    try:
+        own = sum(psutil.Process(pid).cpu_times()[:2])
+        delay = Path(f"/proc/{pid}/schedstat")
+        waited = int(delay.read_text().split()[1]) if delay.exists() else 0
+    except (psutil.Error, OSError, ValueError):
+        return None
+    return Used(own, waited / 1e9)
+
+
+def _how_it_exited(code: int) -> str:
+    """The exit code of a process, negative if a signal ended it, in words."""
+    if code >= 0:
+        return f"the process ended with code {code}"
+    what = signal.strsignal(-code) or "unknown"
+    return f"the process was ended by signal {-code} ({what.lower()})"
 
 
 def _line(text: str, length: int) -> str:

@@ -24,25 +24,29 @@ that does not come.
 
 from __future__ import annotations
 
-import asyncio
 import time
 from dataclasses import dataclass, field
-from typing import Protocol
 
 from autograder.errors import GraderFault, SubmissionFault
 from autograder.sandbox.limits import PATIENCE, Limits
-from autograder.sandbox.usage import Used
 
 FIRST_STEP = 0.05  # seconds; most cells are done before, and need no measuring
 STEP = 0.5  # the longest; each is twice as long as the one before
 MOST = 0.9  # of a limit that has to be accounted for: the clock has steps
 
 
-class Meter(Protocol):
-    """What knows how much a running kernel has used."""
+@dataclass(frozen=True)
+class Used:
+    """What a kernel has used since it began.
 
-    async def used(self) -> Used | None:
-        """What it has used by now; ``None`` if nobody can say in time."""
+    Attributes:
+        own: seconds of processor time, of all its threads.
+        waited: seconds in which it could have run and others had the processor: the run
+            delay of its main thread (https://docs.kernel.org/scheduler/sched-stats.html).
+    """
+
+    own: float
+    waited: float
 
 
 @dataclass(frozen=True)
@@ -101,7 +105,6 @@ class Clock:
 
     limits: Limits
     alone: bool
-    _whole: _Stretch = field(init=False)
 
     def __post_init__(self) -> None:
         name = self.limits.called("submission_seconds")
@@ -112,39 +115,37 @@ class Clock:
         """Whether the submission has filled its whole time."""
         return self._whole.is_up
 
-    async def watch(self, execution: asyncio.Task, meter: Meter) -> None:
-        """Wait until a cell was executed.
+    def start(self) -> None:
+        """Begin with the time of a cell, or of the questions on an exercise."""
+        name = self.limits.called("cell_seconds")
+        self._cell = _Stretch(self.limits.cell_seconds, name)
+        self._last, self._step = _Moment(), FIRST_STEP
+        self._before: Used | None = None
 
-        Args:
-            execution: of the cell; cancelled when its time is up.
-            meter: tells what the kernel has used.
+    def seconds_to_look(self) -> float:
+        """Until the kernel is to be looked at again, unless the cell is done before."""
+        return max(0.0, self._last.wall + self._step - time.monotonic())
+
+    def look(self, used: Used | None) -> None:
+        """Go on, with what the kernel has used by now; ``None`` if that is not known.
 
         Raises:
             SubmissionFault: it has filled a limit itself.
             GraderFault: a limit has passed, and it is not known what it did meanwhile.
         """
-        cell = _Stretch(self.limits.cell_seconds, self.limits.called("cell_seconds"))
-        last, step = _Moment(), FIRST_STEP
-        before: Used | None = None
-        try:
-            while not (await asyncio.wait([execution], timeout=step))[0]:
-                used, now = await meter.used(), _Moment()
-                own = charged = 0.0
-                if used is not None and before is not None:
-                    own = max(0.0, used.own - before.own)
-                    waited = max(0.0, used.waited - before.waited)
-                    charged = max(own, now.ready(last) - waited)
-                for stretch in (cell, self._whole):
-                    stretch.add(now.wall - last.wall, own, charged)
-                    stretch.judge(self.alone)
-                before, last, step = used or before, now, min(STEP, 2 * step)
-        except BaseException:
-            execution.cancel()
-            await asyncio.wait([execution])
-            if not execution.cancelled():
-                execution.exception()  # else asyncio complains that nobody looked
-            raise
+        now, own, charged = _Moment(), 0.0, 0.0
+        if used is not None and self._before is not None:
+            own = max(0.0, used.own - self._before.own)
+            waited = max(0.0, used.waited - self._before.waited)
+            charged = max(own, now.ready(self._last) - waited)
+        for stretch in (self._cell, self._whole):
+            stretch.add(now.wall - self._last.wall, own, charged)
+            stretch.judge(self.alone)
+        self._before, self._last = used or self._before, now
+        self._step = min(STEP, 2 * self._step)
+
+    def stop(self) -> None:
+        """End with a cell, which is done; as ``look``."""
         end = _Moment()
-        self._whole.add(end.wall - last.wall, charged=end.ready(last))
+        self._whole.add(end.wall - self._last.wall, charged=end.ready(self._last))
         self._whole.judge(self.alone)
-        await execution

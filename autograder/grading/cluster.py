@@ -20,10 +20,9 @@ from autograder.grading.workers import Workers, warm_up
 
 CONNECT_SECONDS = 10
 MOST_THREADS = 1000  # of one dask worker
-ENCRYPTED = ("tls", "wss", "https")
+ENCRYPTED = ("tls", "wss")
 # With --no-dashboard, HTTP would still be served, and on every interface.
 OPTIONS = "--host {host} --dashboard-address 127.0.0.1:0"
-GUIDE = '(see "Several machines" in the instructor\'s guide)'
 LOGGERS = ("distributed", "distributed.client")  # with a level and handler of their own
 
 
@@ -40,12 +39,12 @@ def cluster_executor(address: str) -> Iterator[Executor]:
     Python packages, this project and bubblewrap.
 
     What travels is pickled, and schedulers and workers do what anybody tells them. So
-    they are used only if other machines reach them through TLS alone, with the
-    certificates that the configuration of dask names.
+    a scheduler on another machine is used through TLS alone, with the certificates that
+    the configuration of dask names. Where else its servers listen is not looked at.
 
     Raises:
-        ClusterError: dask is not installed, nobody answers, there is no worker, or
-            somebody listens to other machines without TLS.
+        ClusterError: dask is not installed, nobody answers, there is no worker, or the
+            connection would not be encrypted.
     """
     _require_encryption(address)
     try:
@@ -69,7 +68,6 @@ def cluster_executor(address: str) -> Iterator[Executor]:
                     f"the scheduler at {address} has no workers: start some with "
                     f"`dask worker {address} {_options(address)}`"
                 )
-            _require_closed(client, address)
             yield _InProcesses(client.get_executor(pure=False))
 
 
@@ -119,67 +117,18 @@ def _quiet() -> Iterator[None]:
 
 def _require_encryption(address: str) -> None:
     """Make sure that nobody else on the network can read or send submissions."""
-    if _is_exposed(address):
+    if _parts(address).scheme not in ENCRYPTED and not _is_loopback(address):
         raise ClusterError(
             f"the connection to {address} would not be encrypted: start scheduler and "
             "workers with --protocol tls and certificates, and give its tls:// address "
-            f"{GUIDE}"
+            '(see "Several machines" in the instructor\'s guide)'
         )
-
-
-def _require_closed(client: Any, address: str) -> None:
-    """Make sure that nobody else on the network can have the cluster do anything.
-
-    Each server says itself where it listens: the addresses by which they know each
-    other do not tell.
-    """
-    try:
-        found = {f"scheduler at {address}": client.run_on_scheduler(_scheduler_listens)}
-        for worker, addresses in client.run(_worker_listens).items():
-            found[f"worker at {worker}"] = addresses
-    except Exception as error:
-        reason = str(error) or type(error).__name__
-        raise ClusterError(
-            f"the cluster at {address} does not say where it listens: {reason}"
-        ) from error
-    for server, addresses in found.items():
-        exposed = [listening for listening in addresses if _is_exposed(listening)]
-        if exposed:
-            raise ClusterError(
-                f"the {server} listens without TLS at {' and '.join(exposed)}, where "
-                f"other machines reach it: start it with `{_options(address)}` {GUIDE}"
-            )
-
-
-# Dask passes a server to a function by the name of its parameter.
-def _scheduler_listens(dask_scheduler: Any) -> list[str]:
-    return _listens(dask_scheduler)
-
-
-def _worker_listens(dask_worker: Any) -> list[str]:
-    return _listens(dask_worker)
-
-
-def _listens(server: Any) -> list[str]:
-    """Where a scheduler or worker listens, for dask and for HTTP."""
-    from distributed.comm import get_tcp_server_addresses
-
-    scheme = "https" if server.http_server.ssl_options else "http"
-    return [listener.listen_address for listener in server.listeners] + [
-        f"{scheme}://[{host}]:{port}" if ":" in host else f"{scheme}://{host}:{port}"
-        for host, port, *_ in get_tcp_server_addresses(server.http_server)
-    ]
 
 
 def _options(address: str) -> str:
     """How to start what listens to this machine alone, or with TLS on one address."""
     host = "127.0.0.1" if _is_loopback(address) else "ADDRESS"
     return OPTIONS.format(host=host)
-
-
-def _is_exposed(address: str) -> bool:
-    """Whether others on the network could read what is sent to an address."""
-    return _parts(address).scheme not in ENCRYPTED and not _is_loopback(address)
 
 
 def _is_loopback(address: str) -> bool:

@@ -6,7 +6,6 @@ or displays can change it.
 
 from __future__ import annotations
 
-import asyncio
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -16,7 +15,6 @@ from nbformat import NotebookNode
 
 from autograder.exercise import Topic
 from autograder.expected import Expected
-from autograder.grading.client import SelectorLoop
 from autograder.grading.clock import Clock
 from autograder.grading.execution import Execution
 from autograder.grading.kept import kept_notebook
@@ -72,8 +70,7 @@ def examine(
     start = time.monotonic()
     clock = Clock(limits, alone)
     run = Execution(topic, expected, handed_in, clock, limits, servers)
-    with asyncio.Runner(loop_factory=SelectorLoop) as runner:
-        runner.run(run.to_the_end())
+    run.to_the_end()
     reports = [run.report(name) for name in topic.exercises]
     asked = {n: aside for n, aside in run.asides.items() if n not in run.refused}
     reports = with_remarks(reports, asked)

@@ -12,22 +12,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from nbclient.exceptions import DeadKernelError
 from nbformat import NotebookNode
 
 from autograder.answers import Answer, decode
 from autograder.errors import GraderFault
 from autograder.exercise import Exercise, Topic
 from autograder.expected import Expected, expect
-from autograder.grading.client import SubmissionClient, code_cell
+from autograder.grading.client import SubmissionClient
 from autograder.grading.clock import Clock
 from autograder.grading.remarks import Aside, read_aside
 from autograder.judge import Report, judge, refuse
 from autograder.reasons import Reason
-from autograder.sandbox.bubblewrap import SandboxUnavailable
 from autograder.sandbox.connection import ForkServers
 from autograder.sandbox.limits import Limits, megabytes
-from autograder.sandbox.manager import SandboxKernelManager
 from autograder.submissions.cells import Cell, HandedIn, Role
 
 FEWEST_KERNELS = 4  # and two more for each exercise: one for its cell, one to ask
@@ -73,11 +70,11 @@ class Execution:
         self._began_anew = False  # with all of its time
 
     @cached_property
-    def outputs(self) -> list[NotebookNode]:
-        """The cells of the notebook for nbclient, which puts their outputs there."""
-        return [code_cell(cell.source) for cell in self.handed_in.cells]
+    def outputs(self) -> list[list[NotebookNode]]:
+        """What each of the cells has shown."""
+        return [[] for _ in self.handed_in.cells]
 
-    async def to_the_end(self) -> None:
+    def to_the_end(self) -> None:
         """Run all cells and put all questions, in new kernels where one ended.
 
         Raises:
@@ -85,7 +82,7 @@ class Execution:
             GraderFault: a kernel was lost through no provable fault of its own.
         """
         kernels = FEWEST_KERNELS + 2 * len(self.topic.exercises)
-        while kernels and not await self._one_kernel():
+        while kernels and not self._one_kernel():
             kernels -= 1
             if self.clock.is_up:
                 if self._began_anew:
@@ -96,7 +93,7 @@ class Execution:
             if name not in self.given and name not in self.refused:
                 self.refused[name] = "not examined: " + self.notes[-1]
 
-    async def _one_kernel(self) -> bool:
+    def _one_kernel(self) -> bool:
         """Run what is still to be run in a new kernel; whether it got through.
 
         Raises:
@@ -105,27 +102,18 @@ class Execution:
         """
         if not any(map(self._is_open, self.topic.exercises)):
             return True
-        manager = SandboxKernelManager(limits=self.limits, servers=self.servers)
-        notebook = NotebookNode(self.handed_in.master, cells=self.outputs)
-        client = SubmissionClient(notebook, manager, self.limits, self.clock)
-        started = False
+        client = SubmissionClient(self.limits, self.clock, self.servers)
         try:
-            async with client.async_setup_kernel():
-                started = True
-                return await self._all_cells(client)
-        except GraderFault:
-            raise
-        except (DeadKernelError, RuntimeError, OSError) as error:
-            if started:
-                raise GraderFault(f"{type(error).__name__}: {error}") from error
-            raise SandboxUnavailable(f"no kernel started: {error}") from error
+            with client:
+                return self._all_cells(client)
+        except (RuntimeError, OSError) as error:
+            raise GraderFault(f"{type(error).__name__}: {error}") from error
         finally:
-            await client.close(manager)
             if client.too_long:
                 room = megabytes(self.limits.output_bytes)
                 self._note(f"of all that was printed, the first {room} are kept")
 
-    async def _all_cells(self, client: SubmissionClient) -> bool:
+    def _all_cells(self, client: SubmissionClient) -> bool:
         """Run the cells, ask at each check, and at the end what is still open.
 
         Returns:
@@ -134,21 +122,21 @@ class Execution:
         Raises:
             GraderFault: the kernel was lost through no provable fault of its own.
         """
-        await client.begin(self.handed_in.setup, self.handed_in.stubs)
+        ended = client.begin(self.handed_in.setup, self.handed_in.stubs)
+        if ended is not None:  # the time of the submission was up
+            self._note(f"the kernel ended before the first cell: {ended}")
+            return False
         for number, cell in enumerate(self.handed_in.cells):
-            ended = await self._one_cell(client, number, cell)
+            ended = self._one_cell(client, number, cell)
             if ended is not None:
                 self._blame(number, cell, ended)
                 return False
             for name in cell.asks:
-                if not await self._examine(client, name):
+                if not self._examine(client, name):
                     return False
-        for name in self.topic.exercises:
-            if not await self._examine(client, name):
-                return False
-        return True
+        return all(self._examine(client, name) for name in self.topic.exercises)
 
-    async def _one_cell(
+    def _one_cell(
         self, client: SubmissionClient, number: int, cell: Cell
     ) -> str | None:
         """Run a cell, or what it defines; how the kernel ended, if it did."""
@@ -156,15 +144,15 @@ class Execution:
         if cell.role not in (Role.SETUP, Role.DEMO, Role.EXERCISE, Role.ADDED):
             return None
         if ended == 0 and cell.role is not Role.DEMO:
-            return await self._whole_cell(client, number, cell)
+            return self._whole_cell(client, number, cell)
         if ended < 2:
-            return await client.define(cell.definitions)
+            return client.define(cell.definitions)
         return None
 
-    async def _whole_cell(
+    def _whole_cell(
         self, client: SubmissionClient, number: int, cell: Cell
     ) -> str | None:
-        ended = await client.run(self.outputs[number], number)
+        ended = client.run(cell.source, self.outputs[number])
         if ended is None and client.failed:
             self._note_limit(_where(cell), client.failed)
             where = f" in line {client.failed_in}" if client.failed_in else ""
@@ -185,7 +173,7 @@ class Execution:
         lacks = answers is None or any(_lacks_answer(name, a) for a in answers)
         return name not in self.refused and not self.ended[name] and lacks
 
-    async def _examine(self, client: SubmissionClient, name: str) -> bool:
+    def _examine(self, client: SubmissionClient, name: str) -> bool:
         """Ask for an exercise, if it is open.
 
         Returns:
@@ -197,7 +185,7 @@ class Execution:
         if not self._is_open(name):
             return True
         seeds = draw_seeds(self.topic.exercises[name])
-        answers, ended = await self._ask(client, name, seeds)
+        answers, ended = self._ask(client, name, seeds)
         if ended is not None:
             self.ended[name] += 1
             note = self._note_end(f"calling {name}", ended)
@@ -207,11 +195,11 @@ class Execution:
         self.given[name], self.seeds[name] = answers, seeds
         return True
 
-    async def _ask(
+    def _ask(
         self, client: SubmissionClient, name: str, seeds: list[int]
     ) -> tuple[list[Answer], str | None]:
         """Put the questions of an exercise; the answers, and how the kernel ended."""
-        sent, ended = await client.ask(self.topic.name, name, seeds)
+        sent, ended = client.ask(self.topic.name, name, seeds)
         if ended is None and client.failed:
             self._note(f"calling {name} stopped ({client.failed})")
         if sent:

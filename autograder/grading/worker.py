@@ -8,7 +8,6 @@ from __future__ import annotations
 import gc
 import hashlib
 import json
-import logging
 import signal
 import tempfile
 import threading
@@ -67,8 +66,6 @@ def start_worker(folder: str) -> None:
     """
     tempfile.tempdir = folder
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    # Errors of abandoned tasks need not be logged.
-    logging.getLogger("asyncio").setLevel(logging.CRITICAL)
     threading.Thread(target=end_with_parent, daemon=True).start()
     import torch  # not above: the writer imports this module as well
 

@@ -1,5 +1,5 @@
 """A place where other people's code runs and can touch nothing.
 
-It knows Jupyter kernels and Linux, and nothing of grading. It imports exercises, and
+It knows IPython and Linux, and nothing of grading. It imports exercises, and
 the code that answers their cases, only so that each kernel has them.
 """

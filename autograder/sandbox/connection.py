@@ -78,11 +78,8 @@ class ForkServers(contextlib.AbstractContextManager):
         self._own: Sandbox | None = None
         self._control: socket.socket | None = None
 
-    def launch(self, key: str, fds: list[int], limits: Limits) -> socket.socket:
-        """Fork a kernel that serves sockets; return its lifeline.
-
-        ``fds`` are a connected socket for its answers and the listening ones of its
-        channels.
+    def launch(self, kernels: socket.socket, limits: Limits) -> socket.socket:
+        """Fork a kernel that reads requests from a socket; return its lifeline.
 
         On the lifeline comes a descriptor of its process; when it ends, a JSON message
         that says how. Closing the lifeline kills it.
@@ -91,9 +88,9 @@ class ForkServers(contextlib.AbstractContextManager):
             SandboxUnavailable: there is no fork server, and none can be started.
         """
         lifeline, other = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        message = [json.dumps({"key": key, "limits": asdict(limits)}).encode()]
+        message = [json.dumps(asdict(limits)).encode()]
         with other:
-            fds = [other.fileno(), *fds]
+            fds = [other.fileno(), kernels.fileno()]
             try:
                 socket.send_fds(self._server(), message, fds)
             except OSError:  # the server has died

@@ -1,246 +1,295 @@
-"""The IPython kernel of a submission: its sockets are bound before it starts."""
+"""Runs in the sandbox: IPython for the notebook of a submission, at one socket.
+
+Requests come in, one at a time, and frames go out: a header, and what came of the cell.
+Jupyter's own kernel would do that with ZeroMQ and three threads. They take most of the
+time of a short notebook, and messages whose parts a hostile kernel can multiply.
+
+Nothing here is trusted: a submission may replace all of it, and write to the socket
+what it likes.
+"""
 
 from __future__ import annotations
 
+import base64
+import json
 import os
 import pdb  # noqa: T100
 import resource
+import signal
+import socket
 import sys
-from collections.abc import Callable, Iterator
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from io import TextIOBase
+from time import monotonic
 from typing import Any, TextIO
 
-import zmq
-from ipykernel.iostream import IOPubThread, OutStream
-from ipykernel.ipkernel import IPythonKernel
-from ipykernel.kernelapp import IPKernelApp
-from ipykernel.zmqshell import ZMQInteractiveShell
-from IPython.core import debugger
-from IPython.core.application import BaseIPythonApplication
-from IPython.core.compilerop import CachingCompiler
-from traitlets import Type, observe
+from IPython.core import debugger, page
+from IPython.core.async_helpers import get_asyncio_loop
+from IPython.core.displayhook import DisplayHook
+from IPython.core.displaypub import DisplayPublisher
+from IPython.core.interactiveshell import InteractiveShell
+from traitlets import Type
 from traitlets.config import Config
-from zmq.eventloop.zmqstream import ZMQStream
 
-from autograder import respond
-from autograder.respond import CHANNEL
+from autograder import stepwise
+from autograder.respond import respond
 from autograder.sandbox.confine import ONE_PROCESS
-from autograder.stepwise import go_on_below_errors
+from autograder.sandbox.frames import (
+    ANSWER,
+    BETWEEN,
+    CLEAR,
+    DISPLAY,
+    DONE,
+    ERROR,
+    HEADER,
+    REQUEST,
+    STDERR,
+    STDOUT,
+)
 
-_PIECE = 200_000  # characters of what was printed; the grader reads 1.5 MB at most
-own_streams: dict[str, TextIO] = {}  # as they were before the first cell
-
-
-class Stream(OutStream):
-    """Standard output or error of a submission."""
-
-    def flush(self) -> None:
-        """Send what was printed, if anything was: waiting for the other thread is slow.
-
-        ipykernel flushes both streams before each display and after each cell.
-        """
-        if self._buffers:
-            super().flush()
-
-    def _flush_buffers(self) -> Iterator[tuple[Any, str]]:
-        """What was printed, in pieces: a message that is too long ends the kernel."""
-        for parent, text in super()._flush_buffers():
-            for start in range(0, len(text), _PIECE):
-                yield parent, text[start : start + _PIECE]
+TOGETHER = 65536  # bytes; waking the examiner costs more than sending a short frame
+LATE = 1  # seconds for which what is printed may wait
+PIECE = 200_000  # characters of text in a frame
+PICTURE = 3 * 2**19  # of a picture; a larger one is not sent
 
 
-def give_streams_back() -> None:
-    """Replace a stream that a cell has closed or removed.
+class Wire:
+    """This end of the socket.
 
-    ipykernel flushes both after each cell and before it shows an error; where that
-    fails, the cell never ends.
+    Frames wait for the end of the request, for a second, or until there are many:
+    whatever ends the process takes with it what it printed last.
     """
-    for name, own in own_streams.items():
-        try:
-            getattr(sys, name).flush()
-        except Exception:
-            setattr(sys, name, own)
+
+    def __init__(self, sock: socket.socket) -> None:
+        self._socket = sock
+        self._reading = sock.makefile("rb")
+        self._sending = threading.RLock()  # threads of a submission may print as well
+        self._waiting = bytearray()
+        self._text: tuple[bytes, list[str]] = (STDOUT, [])
+        self._sent = monotonic()
+        self.number = 0
+
+    def requests(self) -> Iterator[tuple[str, list[Any]]]:
+        """Read requests until the socket is closed: what to do, and its arguments."""
+        while length := self._reading.read(REQUEST.size):
+            request = self._reading.read(*REQUEST.unpack(length))
+            self.number, what, *arguments = json.loads(request)
+            yield what, arguments
+
+    def send(self, kind: bytes, data: bytes = b"") -> None:
+        """Send a frame, after all that was printed before."""
+        with self._sending:
+            self._add_text()
+            self._add(kind, data)
+            self._flush(0 if kind == DONE else TOGETHER)
+
+    def print(self, kind: bytes, text: str) -> None:
+        """Send text, together with what follows on the same stream."""
+        with self._sending:
+            if kind != self._text[0] or len(self._text[1]) > 1000:
+                self._add_text()
+                self._text = kind, []
+            self._text[1].append(text)
+            late = monotonic() > self._sent + LATE
+            if late or len(text) > PIECE:
+                self._add_text()
+            self._flush(0 if late else TOGETHER)
+
+    def _flush(self, most: int) -> None:
+        """Send what waits, if that is more than so many bytes."""
+        if len(self._waiting) > most:
+            waiting, self._waiting = self._waiting, bytearray()
+            self._sent = monotonic()
+            self._socket.sendall(waiting)
+
+    def _add_text(self) -> None:
+        kind, texts = self._text
+        self._text = kind, []
+        text = "".join(texts)
+        for start in range(0, len(text), PIECE):
+            self._add(kind, _bytes(text[start : start + PIECE]))
+
+    def _add(self, kind: bytes, data: bytes) -> None:
+        self._waiting += HEADER.pack(self.number, kind, len(data)) + data
 
 
-class _Shell(ZMQInteractiveShell):
-    _transformed = ("", "")
+wire: Wire | None = None  # of this process, once it is a kernel
+
+
+def _bytes(*texts: str) -> bytes:
+    """Texts in one frame."""
+    *first, last = texts
+    first = [text.replace(BETWEEN, "") for text in first]
+    return BETWEEN.join([*first, last]).encode("utf-8", "replace")
+
+
+def _display(data: Mapping[str, Any]) -> None:
+    """Send what of a display is kept: text, and a picture."""
+    text, picture = data.get("text/plain") or "", data.get("image/png") or ""
+    if isinstance(picture, bytes):
+        picture = base64.b64encode(picture).decode()
+    if text or picture:
+        picture = str(picture) if len(picture) <= PICTURE else ""
+        wire.send(DISPLAY, _bytes(picture, str(text)[:PIECE]))
+
+
+class _Stream(TextIOBase):
+    """Standard output or error of a submission; closing it leaves it open."""
+
+    encoding, errors = "utf-8", "replace"
+
+    def __init__(self, kind: bytes) -> None:
+        self._kind = kind
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, text: str) -> int:
+        wire.print(self._kind, str(text))
+        return len(text)
+
+    def close(self) -> None:
+        """Cells below are still to print."""
+
+
+class _Publisher(DisplayPublisher):
+    def publish(self, data: Mapping[str, Any], *_: Any, **options: Any) -> None:
+        """Send what ``display`` is called with."""
+        if not options.get("update"):
+            _display(data)
+
+    def clear_output(self, wait: bool = False) -> None:
+        """Have the outputs of the cell dropped."""
+        wire.send(CLEAR)
+
+
+class _Hook(DisplayHook):
+    def write_output_prompt(self) -> None:
+        """There is none in a notebook."""
+
+    def write_format_data(self, format_dict: Mapping[str, Any], *_: Any) -> None:
+        """Send the value of the last expression."""
+        _display(format_dict)
+
+    def finish_displayhook(self) -> None:
+        """Nothing is left to be written."""
+        self._is_active = False
+
+
+class _Shell(InteractiveShell):
+    displayhook_class, display_pub_class = Type(_Hook), Type(_Publisher)
+
+    _was_shown = False
 
     def showtraceback(self, *arguments: Any, **options: Any) -> None:
-        """Show an error; where memory was short, in what was kept for that."""
-        if isinstance(sys.exception(), MemoryError):
+        """Show an error; where memory was short, in what was kept for that.
+
+        IPython cannot format it where there are no open files left, for example.
+        """
+        error = sys.exception()
+        if isinstance(error, MemoryError):
             _, most = resource.getrlimit(resource.RLIMIT_AS)
             resource.setrlimit(resource.RLIMIT_AS, (most, most))
+        self._was_shown = False
         super().showtraceback(*arguments, **options)
+        if error is not None and not self._was_shown:
+            self._showtraceback(type(error), error, [])
 
-    def _showtraceback(self, etype: type[BaseException], *arguments: Any) -> None:
-        give_streams_back()
-        super()._showtraceback(etype, *arguments)
+    def _showtraceback(
+        self, etype: type[BaseException], evalue: object, stb: list[str]
+    ) -> None:
+        try:
+            said = str(evalue)
+        except Exception:  # an exception of their own may fail to print
+            said = ""
+        lines = [stb] if isinstance(stb, str) else stb
+        texts = (etype.__name__, said, "\n".join(lines))
+        wire.send(ERROR, _bytes(*(text[:PIECE] for text in texts)))
+        self._was_shown = True
 
-    def transform_cell(self, raw_cell: str) -> str:
-        """Turn magics and the like into Python; ipykernel asks twice for each cell."""
-        if self._transformed[0] != raw_cell:
-            self._transformed = (raw_cell, super().transform_cell(raw_cell))
-        return self._transformed[1]
+    def show_usage_error(self, exc: BaseException) -> None:
+        """Show that a magic is unknown, or was called in a wrong way."""
+        self._showtraceback(type(exc), exc, [f"UsageError: {exc}"])
 
-    @observe("exit_now")
-    def _update_exit_now(self, change: dict[str, Any]) -> None:
+    def ask_exit(self) -> None:
         """``quit()`` ends nothing: the cells below are still to be graded."""
 
-
-class Kernel(IPythonKernel):
-    """A kernel that can be made before its channels."""
-
-    shell_class = Type(_Shell)
-    compiler_class = Type(CachingCompiler)  # names cells without a slow hash
-    close_behind: Callable[[], None] | None = None
-
-    def start(self) -> None:
-        """Start; there are all sockets and threads now, and no code has run yet."""
-        super().start()
-        if self.close_behind is not None:
-            self.close_behind()
-
-    async def do_execute(self, *arguments: Any, **options: Any) -> dict[str, Any]:
-        """Run a cell, then replace the streams that it has closed."""
-        try:
-            return await super().do_execute(*arguments, **options)
-        finally:
-            give_streams_back()
-
-    def _publish_execute_input(self, *arguments: Any) -> None:
-        """Send no echo: the examiner knows what it asked for."""
-
-    def _publish_status(self, status: str, *arguments: Any) -> None:
-        """The examiner waits for the kernel to be idle again, not for it to begin."""
-        if status == "idle":
-            super()._publish_status(status, *arguments)
-
-
-class SubmissionKernelApp(IPKernelApp):
-    """A kernel app that takes over listening sockets instead of making its own.
-
-    So the folder with the socket files is never visible to the submission. What needs
-    neither threads nor sockets is made before the fork, by ``prepare``.
-    """
-
-    listening: dict[int, int]  # port number -> file descriptor
-
-    def prepare(self) -> None:
-        """The first steps of a kernel app, and all that come after its sockets."""
-        BaseIPythonApplication.initialize(self, [])
-        self.session.check_pid = False  # it is made before the fork: that is slow
-        self.init_pdb()
-        self.kernel = Kernel.instance(
-            parent=self, log=self.log, profile_dir=self.profile_dir
-        )
-        self.init_path()
-        self.init_shell()
-        self.forbid_programs()
-        go_on_below_errors(self.kernel.shell)
-        self.log.disabled = True  # nobody reads it
-        self.init_gui_pylab()
-        self.init_extensions()
-        self.init_code()
-
-    def forbid_programs(self) -> None:
-        """Have ``!``, ``%%bash`` and its kin say why they start nothing."""
-
-        def refuse(*_: str) -> None:
-            raise PermissionError(ONE_PROCESS)
-
-        self.kernel.shell.system = refuse
-        magics = self.kernel.shell.magics_manager
-        scripts = ("script", *magics.registry["ScriptMagics"].script_magics)
-        magics.magics["cell"].update(dict.fromkeys(scripts, refuse))
-
-    def init_pdb(self) -> None:
-        """Have ``set_trace`` not stop the run, like ``breakpoint``: nobody is there."""
-        pdb.set_trace = debugger.set_trace = lambda *_, **__: None
-
-    def initialize(self, argv: list[str] | None = None) -> None:
-        """The remaining steps, which need sockets or threads."""
-        self.init_sockets()
-        self.init_io()
-        own_streams.update(stdout=sys.stdout, stderr=sys.stderr)
-        self.init_signal()
-        self.init_kernel()
-
-    def init_sockets(self) -> None:
-        """Make a channel for requests and one for outputs: no more are used."""
-        self.context = zmq.Context()
-        self.shell_socket = self.context.socket(zmq.ROUTER)
-        self._bind_socket(self.shell_socket, self.shell_port)
-        self.init_iopub(self.context)
-
-    def init_kernel(self) -> None:
-        """Connect the kernel. Without threads of its own it reads requests itself."""
-        kernel = self.kernel
-        kernel.session = self.session
-        kernel.shell_stream = ZMQStream(self.shell_socket)
-        kernel.iopub_thread, kernel.iopub_socket = self.iopub_thread, self.iopub_socket
-        for publisher in (kernel.shell.displayhook, kernel.shell.display_pub):
-            publisher.session, publisher.pub_socket = self.session, self.iopub_socket
-        self.displayhook.get_execution_count = lambda: kernel.execution_count
-
-    def _try_bind_socket(self, s: zmq.Socket, port: int) -> int:
-        s.setsockopt(zmq.USE_FD, self.listening[port])
-        s.bind(f"ipc://{self.ip}-{port}")
-        return port
-
-    def init_iopub(self, context: zmq.Context) -> None:
-        """Start the thread that sends outputs."""
-        socket = context.socket(zmq.XPUB)
-        socket.linger = 1000
-        socket.sndhwm = (
-            0  # drop nothing: the end of a cell may follow a thousand displays
-        )
-        self.iopub_port = self._bind_socket(socket, self.iopub_port)
-        self.configure_tornado_logger()
-        self.iopub_thread = IOPubThread(socket, session=self.session)
-        self.iopub_thread.start()
-        self.iopub_socket = self.iopub_thread.background_socket
-
-    def init_crash_handler(self) -> None:
-        """Nobody reads the standard error of this process."""
+    def enable_gui(self, gui: str | None = None) -> None:
+        """There are no windows."""
 
 
 def prepare_kernel() -> None:
     """Make as much of a kernel as can be made before the fork."""
     config = Config()
     config.HistoryManager.enabled = False
-    config.IPKernelApp.ipython_dir = "/tmp"
-    config.IPKernelApp.auto_create = True
-    config.ProfileDir.location = "/tmp/profile"
-    config.IPKernelApp.outstream_class = f"{__name__}.{Stream.__name__}"
-    config.Kernel._execute_sleep = 0.0  # nothing here needs to be waited for
-    SubmissionKernelApp.instance(config=config).prepare()
+    pdb.set_trace = debugger.set_trace = lambda *_, **__: None  # nobody is there
+    shell = _Shell.instance(config=config, ipython_dir="/tmp")
+    shell.set_hook("show_in_pager", page.as_hook(page.display_page), 99)
+    stepwise.go_on_below_errors(shell)
+    _forbid_programs(shell)
+    sys.path.append("")  # files of Python that were handed in with the notebook
 
 
-def run_kernel(
-    key: str,
-    channels: dict[str, int],
-    answers: int,
-    close_behind: Callable[[], None],
-) -> None:
-    """Run the prepared kernel on listening unix sockets until it is told to shut down.
+def _forbid_programs(shell: InteractiveShell) -> None:
+    """Have ``!``, ``%%bash`` and its kin say why they start nothing."""
+
+    def refuse(*_: str) -> None:
+        raise PermissionError(ONE_PROCESS)
+
+    shell.system = refuse
+    magics = shell.magics_manager
+    scripts = ("script", *magics.registry["ScriptMagics"].script_magics)
+    magics.magics["cell"].update(dict.fromkeys(scripts, refuse))
+
+
+def run_kernel(sock: socket.socket, close_behind: Callable[[], None]) -> None:
+    """Do what is asked for through a socket, until it is closed.
 
     Args:
-        key: the session key of the connection.
-        channels: file descriptor of the listening socket of each channel.
-        answers: that of the connected socket for answers.
+        sock: connected to the grader.
         close_behind: called when everything is there, before any code runs.
     """
-    os.set_inheritable(answers, False)
-    os.environ[CHANNEL] = str(answers)
-    respond.channel = answers
-    app = SubmissionKernelApp.instance()
-    app.session.key = key.encode()
-    app.transport = "ipc"
-    app.ip = "/tmp/kernel"
-    app.listening = {}
-    for port, (channel, fd) in enumerate(channels.items(), start=1):
-        os.set_inheritable(fd, False)
-        setattr(app, f"{channel}_port", port)
-        app.listening[port] = fd
-    app.initialize()
-    app.kernel.close_behind = close_behind
-    app.start()
+    global wire
+    os.set_inheritable(sock.fileno(), False)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    wire = Wire(sock)
+    streams = {"stdout": _Stream(STDOUT), "stderr": _Stream(STDERR)}
+    vars(sys).update(streams)
+    get_asyncio_loop()  # for cells that await something: later, it gets no sockets
+    close_behind()
+    for what, arguments in wire.requests():
+        try:
+            _DO[what](*arguments)
+        except BaseException:  # whatever a submission has put in the place of our code
+            InteractiveShell.instance().showtraceback()
+        finally:
+            _give_back(streams)
+            wire.send(DONE)
+
+
+def _give_back(streams: Mapping[str, TextIO]) -> None:
+    """Replace a stream that a cell has removed or closed: IPython itself uses them."""
+    for name, stream in streams.items():
+        try:
+            getattr(sys, name).flush()
+        except Exception:
+            setattr(sys, name, stream)
+
+
+def _run(source: str) -> None:
+    """Run a cell."""
+    InteractiveShell.instance().run_cell(source, store_history=True)
+
+
+def _ask(topic: str, name: str, seeds: list[int]) -> None:
+    """Answer the cases of an exercise."""
+    respond(topic, name, seeds, lambda data: wire.send(ANSWER, data))
+
+
+_DO: dict[str, Callable[..., None]] = {
+    "begin": stepwise.begin,
+    "define": stepwise.define,
+    "run": _run,
+    "ask": _ask,
+}

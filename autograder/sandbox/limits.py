@@ -22,7 +22,6 @@ LEAST = {
     "files": 16,
     **dict.fromkeys(("disk", "file_size", "answer_bytes", "message_bytes"), 2**20),
 }
-MAX_MESSAGE = 8 * 2**20  # bytes; a larger one is not passed on
 PATIENCE = 4  # factor on limits of wall time while processors are busy
 MOST = 2**60  # the system takes no larger numbers, and no infinity
 

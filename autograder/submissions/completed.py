@@ -29,12 +29,14 @@ class Shown(NamedTuple):
     outputs: Sequence[NotebookNode] = ()
 
 
-def completed(handed_in: HandedIn, outputs: Sequence[NotebookNode]) -> list[Shown]:
+def completed(
+    handed_in: HandedIn, outputs: Sequence[Sequence[NotebookNode]]
+) -> list[Shown]:
     """The cells of a student with those of the master that are missing.
 
     Args:
         handed_in: the notebook of the student.
-        outputs: its cells as they were run.
+        outputs: what its cells have shown.
     """
     master, cells = handed_in.master, handed_in.cells
     graded = [cell for cell in master.cells if grade_id_of(cell) is not None]
@@ -52,7 +54,7 @@ def completed(handed_in: HandedIn, outputs: Sequence[NotebookNode]) -> list[Show
     released = {place: named[name] for name, place in found.items()}
     shown = missing.pop(-1, [])
     for place, cell in enumerate(cells):
-        run = outputs[place].outputs if cell.is_code else ()
+        run = outputs[place] if cell.is_code else ()
         shown.append(Shown(cell, released.get(place), run))
         shown += missing.pop(place, [])
     return shown

@@ -8,74 +8,43 @@ from __future__ import annotations
 
 import pytest
 
-from classroom.forgeries import FORGER, SENDER
+from classroom.forgeries import SENDER
 from tests.autograder.attacks.conftest import Cost, about
 from tests.autograder.conftest import scores
-
-MB = 2**20
-
-# Sends the four parts of a message as they are, signed with the session's key, to
-# whoever listens for outputs and to who waits for the reply.
-RAW = (
-    FORGER
-    + """
-import re
-own = kernel.get_parent()
-head = {"msg_id": "x", "msg_type": "stream", "version": "5.3"}
-text = {"name": "stdout", "text": "x"}
-def raw(header=head, parent=own["header"], metadata={}, content=text, times=1):
-    parts = [p if isinstance(p, bytes) else session.pack(p)
-             for p in (header, parent, metadata, content)]
-    for n in range(times):
-        signed = [session.sign(parts), *parts]
-        kernel.iopub_socket.send_multipart([b"x", b"<IDS|MSG>", *signed])
-bomb = b'{"a": [' + b"[]," * 2_500_000 + b"[]]}"
-date = "2026-01-01T00:00:00.123456+00:00"
-"""
-)
-
-ASKED = """
-import inspect
-def number_of_the_question():
-    frame = inspect.currentframe()
-    while 'question' not in frame.f_locals: frame = frame.f_back
-    return frame.f_locals['question']
-"""
 
 
 def in_a_call(code):
     """Code that runs while softmax is asked."""
     lines = "".join(f"    {line}\n" for line in code.splitlines())
-    return f"def softmax(scores):\n{lines}    return scores * 0\n"
+    return f"{SENDER}def softmax(scores):\n{lines}    return scores * 0\n"
 
 
-MESSAGES = {
-    "a bomb in the content": "raw(content=bomb, times=3)",
-    "dates in many headers": (
-        "raw(header={**head, 'a': [date] * 90}, times=500)\n"
-        "raw(header={**head, 'msg_id': date, 'msg_type': date}, times=500)"
-    ),
-    "a message larger than any": "raw(content=b'x' * 9_000_000)",
-    "many messages of empty parts": (
-        "for n in range(90_000): kernel.iopub_socket.send_multipart([b''] * 7)"
-    ),
-}
-
-ANSWERS = {
+HEADER = "frames.HEADER.pack(kernel.wire.number, {}, {})"
+CALLS = {
     "a length that lies, and too much to come": (
-        "write(respond.HEADER.pack(question, 2**32 - 1) + b'V')"
+        f"write({HEADER.format(b'a', '2**32 - 1')})"
     ),
-    "a million small frames": "write(respond.HEADER.pack(question, 0) * 999_999)",
+    "a million small frames": f"write({HEADER.format(b'a', 0)} * 999_999)",
+    "a million frames of a request that nobody made": (
+        "write(frames.HEADER.pack(7, b'a', 0) * 999_999)"
+    ),
     "answers of eight megabytes": (
-        "for n in range(20): send(question, b'Va\\x0b\\x01' + bytes(8 * 2**20 - 9))"
+        "for n in range(20): send(b'a', b'Va\\x0b\\x01' + bytes(8 * 2**20 - 9))"
+    ),
+    "outputs of eight megabytes": (
+        "for n in range(20):\n"
+        "    for kind in (b'o', b'x', b'd'): send(kind, bytes(8 * 2**20 - 9))"
     ),
     "lists in lists": (
-        "for n in range(20): send(question, b'V' + b'l\\1\\0\\0\\0' * 10**6)"
+        "for n in range(20): send(b'a', b'V' + b'l\\1\\0\\0\\0' * 10**6)"
     ),
     "one byte a second": (
         "import time\n"
-        "write(respond.HEADER.pack(question, 9))\n"
+        f"write({HEADER.format(b'a', 9)})\n"
         "for n in range(60): write(b'V'); time.sleep(1)"
+    ),
+    "nothing, from a connection that is shut": (
+        "kernel.wire._socket.shutdown(2)\nwhile True: pass"
     ),
 }
 
@@ -83,11 +52,7 @@ EXPLAINED = (
     *("differ", "malformed", "expected", "no answer was received", "ended the kernel"),
     *("parts", "nested"),
 )
-ATTACKS = {n: RAW + in_a_call(c) for n, c in MESSAGES.items()}
-ATTACKS |= {
-    name: SENDER + ASKED + in_a_call(f"question = number_of_the_question()\n{code}")
-    for name, code in ANSWERS.items()
-}
+ATTACKS = {name: in_a_call(code) for name, code in CALLS.items()}
 
 
 @pytest.fixture(scope="module")

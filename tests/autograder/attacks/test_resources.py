@@ -8,10 +8,10 @@ from __future__ import annotations
 import psutil
 import pytest
 
+from autograder.grading.client import SubmissionClient
 from autograder.grading.grade import grade
 from autograder.sandbox.connection import ForkServers
 from autograder.sandbox.limits import Limits
-from autograder.sandbox.manager import SandboxKernelManager
 from classroom.forgeries import WRONG
 from classroom.submissions import submission
 from tests.autograder.attacks.conftest import about, left_behind, processes
@@ -201,13 +201,13 @@ def test_a_hundred_answers_that_end_kernels_end_a_few(
     examination, attacking, topic, monkeypatch
 ):
     ended = []
-    start = SandboxKernelManager.start_kernel
+    start = SubmissionClient.start
 
-    async def counting(manager, **options):
-        ended.append(manager)
-        return await start(manager, **options)
+    def counting(client):
+        ended.append(client)
+        start(client)
 
-    monkeypatch.setattr(SandboxKernelManager, "start_kernel", counting)
+    monkeypatch.setattr(SubmissionClient, "start", counting)
     killing = [f"import os; os._exit({n})\ndef softmax(_): pass" for n in range(100)]
     report = examination(attacking(cells=killing)).report
     assert len(ended) == 4 + 2 * len(topic.exercises)

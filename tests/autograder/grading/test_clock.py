@@ -1,150 +1,152 @@
-"""Whose fault it is that time has passed, told by a meter of the test.
+"""Whose fault it is that time has passed, told by numbers of the test.
 
-Nobody waits: when there is nothing to do but that, the time has passed already.
+Nobody waits: the time has passed when the test says so.
 """
 
 from __future__ import annotations
 
-import asyncio
-import selectors
+import contextlib
+import os
+import subprocess
+import sys
 import time
-from functools import partial
+from pathlib import Path
 
 import pytest
 
 from autograder.errors import GraderFault, SubmissionFault
-from autograder.grading.clock import Clock
+from autograder.grading.client import used_by
+from autograder.grading.clock import Clock, Used
 from autograder.sandbox.limits import PATIENCE, Limits
-from autograder.sandbox.usage import Used
 
 LIMITS = Limits(cell_seconds=1, submission_seconds=100)
 
 
-class Skipped(selectors.DefaultSelector):
-    """Lets the time pass for which an event loop would sleep."""
+class Time:
+    """What clocks say: of the wall, and of the processor time of this thread."""
 
-    passed = 0.0
-    worked = 0.0  # processor time of this thread
-
-    def stall(self, seconds, share):
-        """Let time pass without sleep, a share of it as work of this thread."""
-        self.passed += seconds
-        self.worked += share * seconds
-
-    def select(self, timeout=None):
-        ready = super().select(0)
-        self.passed += 0 if ready else timeout or 0
-        return ready
+    passed = worked = 0.0
 
 
 @pytest.fixture(autouse=True)
-def skipped(monkeypatch):
-    selector = Skipped()
-    monkeypatch.setattr(time, "monotonic", lambda: selector.passed)
-    monkeypatch.setattr(time, "thread_time", lambda: selector.worked)
-    loop = asyncio.SelectorEventLoop(selector)
-    with asyncio.Runner(loop_factory=lambda: loop) as runner:
-        monkeypatch.setattr(asyncio, "run", runner.run)
-        yield selector
+def now(monkeypatch):
+    clocks = Time()
+    monkeypatch.setattr(time, "monotonic", lambda: clocks.passed)
+    monkeypatch.setattr(time, "thread_time", lambda: clocks.worked)
+    return clocks
 
 
-class Meter:
-    """Tells of a kernel that runs, and waits, for a share of the time each."""
+def watch(now, alone, runs=0.0, waits=0.0, late=0.0, works=0.0, seconds=30, cells=1):
+    """Watch cells that take so many seconds: whose fault it is, and after how long.
 
-    def __init__(self, runs=0.0, waits=0.0):
-        self.runs, self.waits, self.start = runs, waits, time.monotonic()
-
-    async def used(self):
-        passed = time.monotonic() - self.start
-        return Used(self.runs * passed, self.waits * passed)
-
-
-def watch(meter, alone, limits=LIMITS, seconds=30.0, cells=1):
-    """Watch cells that would end after so many seconds; how long it took."""
-
-    async def go():
-        clock = Clock(limits, alone)
-        for _ in range(cells):
-            await clock.watch(asyncio.ensure_future(asyncio.sleep(seconds)), meter)
-
-    start = time.monotonic()
+    Args:
+        now: the clocks.
+        alone: whether no other submission is examined.
+        runs: the share of the time in which the kernel runs; None if nobody can tell.
+        waits: the share in which it waits for a processor.
+        late: for how long this thread is held up before each look.
+        works: the share of that in which it works itself.
+        seconds: how long each cell takes.
+        cells: how many there are.
+    """
+    clock = Clock(LIMITS, alone)
     try:
-        asyncio.run(go())
-    except (SubmissionFault, GraderFault) as error:
-        return type(error), time.monotonic() - start
-    return None, time.monotonic() - start
-
-
-class Unknown:
-    """Cannot tell."""
-
-    async def used(self):
-        return None
+        for _ in range(cells):
+            clock.start()
+            start = now.passed
+            while (passed := now.passed - start) < seconds - 1e-6:
+                step = clock.seconds_to_look() + late + 1e-6
+                now.passed += min(step, seconds - passed)
+                now.worked += works * late
+                passed = now.passed
+                used = None if runs is None else Used(runs * passed, waits * passed)
+                if not clock.seconds_to_look():
+                    clock.look(used)
+            clock.stop()
+    except (SubmissionFault, GraderFault) as fault:
+        return type(fault), now.passed
+    return None, now.passed
 
 
 OWN, OURS = SubmissionFault, GraderFault
 
 
 @pytest.mark.parametrize(
-    ("meter", "beside_others", "alone"),
+    ("kernel", "beside_others", "alone"),
     [
-        (partial(Meter, runs=1.0), (OWN, 1, 1.5), (OWN, 1, 1.5)),
-        (partial(Meter, runs=0.5, waits=0.5), (OWN, 1.8, 2.5), (OWN, 1.8, 2.5)),
-        (partial(Meter, runs=0.05, waits=0.95), (OURS, 4, 5), (OURS, 4, 5)),
-        (Meter, (OURS, 1, 1.5), (OWN, 1, 1.5)),  # idle
-        (Unknown, (OURS, 4, 5), (OURS, 4, 5)),
+        ({"runs": 1.0}, (OWN, 1, 1.5), (OWN, 1, 1.5)),
+        ({"runs": 0.5, "waits": 0.5}, (OWN, 1.8, 2.5), (OWN, 1.8, 2.5)),
+        ({"runs": 0.05, "waits": 0.95}, (OURS, 4, 5), (OURS, 4, 5)),
+        ({}, (OURS, 1, 1.5), (OWN, 1, 1.5)),  # idle
+        ({"runs": None}, (OURS, 4, 5), (OURS, 4, 5)),
     ],
     ids=["runs", "half", "waits", "idle", "unknown"],
 )
-def test_whose_fault_it_is_that_a_second_has_passed(meter, beside_others, alone):
+def test_whose_fault_it_is_that_a_second_has_passed(now, kernel, beside_others, alone):
     for is_alone, (fault, least, most) in ((False, beside_others), (True, alone)):
-        found, seconds = watch(meter(), is_alone)
+        now.passed = 0.0
+        found, seconds = watch(now, is_alone, **kernel)
         assert found is fault
         assert least <= seconds <= most
 
 
-def test_a_cell_that_waits_for_a_processor_gets_more_time():
-    fault, seconds = watch(Meter(runs=0.2, waits=0.8), alone=True, seconds=2.5)
+def test_a_cell_that_waits_for_a_processor_gets_more_time(now):
+    fault, seconds = watch(now, True, runs=0.2, waits=0.8, seconds=2.5)
     assert fault is None
     assert seconds > 2 * LIMITS.cell_seconds
 
 
-def test_many_short_cells_fill_the_time_of_a_submission():
-    limits = Limits(cell_seconds=10, submission_seconds=1)
-    fault, _ = watch(Meter(), alone=True, limits=limits, seconds=0.1, cells=30)
-    assert fault is SubmissionFault
-    fault, _ = watch(Meter(), alone=False, limits=limits, seconds=0.1, cells=30)
-    assert fault is GraderFault
-
-
-STALLED = Limits(cell_seconds=20, submission_seconds=1000)
+@pytest.mark.parametrize(("alone", "fault"), [(True, OWN), (False, OURS)])
+def test_many_short_cells_fill_the_time_of_a_submission(now, alone, fault):
+    assert watch(now, alone, seconds=0.7, cells=300)[0] is fault
 
 
 @pytest.mark.parametrize(
-    ("share", "alone", "fault", "least"),
+    ("works", "fault", "least"),
     [
-        (1.0, True, OWN, 1),  # the cell has this thread read all the time
-        (0.1, True, OURS, PATIENCE),  # this thread has no processor
+        (1.0, OWN, 1),  # the cell has this thread read all the time
+        (0.0, OURS, PATIENCE),  # this thread has no processor
     ],
 )
 def test_that_this_thread_is_late_is_the_fault_of_the_cell_only_if_it_worked(
-    skipped, share, alone, fault, least
+    now, works, fault, least, monkeypatch
 ):
     """Watch a cell that sleeps, while this thread is late again and again."""
+    monkeypatch.setattr(f"{__name__}.LIMITS", Limits(cell_seconds=20))
+    found, seconds = watch(now, True, late=9.4, works=works, seconds=500)
+    assert found is fault
+    assert seconds >= least * 20
 
-    async def go():
-        async def stall():
-            while True:
-                await asyncio.sleep(0.1)
-                skipped.stall(9.9, share)
 
-        stalls = asyncio.ensure_future(stall())
-        cell = asyncio.ensure_future(asyncio.sleep(500))
-        try:
-            await Clock(STALLED, alone).watch(cell, Meter())
-        finally:
-            stalls.cancel()
+# What a process has used is what Linux says of it.
 
-    with pytest.raises(fault):
-        asyncio.run(go())
-    assert skipped.passed >= least * STALLED.cell_seconds
+
+@pytest.fixture
+def busy(monkeypatch):
+    """Processes that want one processor, all of them the same."""
+    monkeypatch.undo()  # of the clocks
+    cpu = min(os.sched_getaffinity(0))
+    with contextlib.ExitStack() as stack:
+
+        def start():
+            words = [sys.executable, "-c", "while True: pass"]
+            process = stack.enter_context(subprocess.Popen(words))
+            stack.callback(process.kill)
+            os.sched_setaffinity(process.pid, {cpu})
+            return process
+
+        yield start
+
+
+@pytest.mark.skipif(
+    not Path("/proc/self/schedstat").exists(), reason="this system counts no waits"
+)
+def test_who_shares_a_processor_waits_for_it_and_who_has_ended_uses_none(busy):
+    one, *_ = (busy() for _ in range(3))
+    end = time.monotonic() + 60
+    while (used := used_by(one.pid)).own < 0.3 or used.waited < 0.3:
+        assert time.monotonic() < end
+        time.sleep(0.1)
+    one.kill()
+    one.wait()
+    assert used_by(one.pid) is None

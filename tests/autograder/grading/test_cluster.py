@@ -182,32 +182,6 @@ def test_cluster_without_workers_says_how_to_start_one(dask):
         assert executor.submit(int, "7").result() == 7
 
 
-HTTP_ANYWHERE = ["--host", "127.0.0.1", "--no-dashboard"]
-
-
-@pytest.mark.parametrize(
-    ("scheduler", "worker", "who", "where"),
-    [
-        (ON_LOOPBACK, [], "worker", r"tcp://0\.0\.0\.0:\d+ and http://0\.0\.0\.0:\d+"),
-        (HTTP_ANYWHERE, ON_LOOPBACK, "scheduler", r"http://0\.0\.0\.0:\d+"),
-    ],
-)
-def test_who_listens_to_other_machines_without_tls_is_refused(
-    dask, scheduler, worker, who, where
-):
-    _, address = scheduler_on(dask, *scheduler)
-    _, log = dask("worker", address, *worker, "--nthreads", "1", "--no-nanny")
-    wait_for("Registered to", log)
-    with pytest.raises(ClusterError) as refused, cluster_executor(address):
-        pass
-    assert re.fullmatch(
-        rf"the {who} at tcp://127\.0\.0\.1:\d+ listens without TLS at {where}, where "
-        r"other machines reach it: start it with `--host 127\.0\.0\.1 "
-        r"--dashboard-address 127\.0\.0\.1:0` \(see .*\)",
-        str(refused.value),
-    )
-
-
 @pytest.mark.parametrize(
     "address",
     [

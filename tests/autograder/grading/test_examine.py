@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from autograder.errors import GraderFault
 from autograder.exercise import load_topic
+from autograder.grading.client import SubmissionClient
 from autograder.grading.execution import draw_seeds
-from autograder.sandbox.bubblewrap import SandboxUnavailable
 from autograder.sandbox.limits import Limits
-from autograder.sandbox.manager import SandboxKernelManager
 from classroom.submissions import cell_source
 from tests.autograder.conftest import TOPIC, code_cell
 from tests.suites import sweep
@@ -112,18 +112,18 @@ def test_who_prints_a_lot_at_each_call_loses_outputs_and_no_points(
 def test_that_no_kernel_starts_is_no_fault_of_a_submission(
     monkeypatch, examined, solved, number
 ):
-    class Refusing(SandboxKernelManager):
+    class Refusing(SubmissionClient):
         starts = 0
 
-        async def start_kernel(self, **options):
+        def start(self):
             Refusing.starts += 1
             if Refusing.starts == number:
                 raise RuntimeError("no room")
-            await super().start_kernel(**options)
+            super().start()
 
-    monkeypatch.setattr("autograder.grading.execution.SandboxKernelManager", Refusing)
+    monkeypatch.setattr("autograder.grading.execution.SubmissionClient", Refusing)
     killer = solved(softmax="import os; os._exit(1)")
-    with pytest.raises(SandboxUnavailable, match="no kernel started: no room"):
+    with pytest.raises(GraderFault, match="no room"):
         examined(killer)
 
 

@@ -8,7 +8,6 @@ import os
 import signal
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 from pathlib import Path
@@ -133,62 +132,6 @@ def test_who_is_killed_twice_has_no_mark_and_is_named(
         again = grade(TOPIC, course)
     assert sorted(again.unchanged) == ["ada", "zoe"]
     assert marks(course)["victim"] == everything
-
-
-@pytest.fixture
-def tiny_disk():
-    """A file system of 64 files for temporary files, which the test can fill."""
-    folder = Path(tempfile.mkdtemp(prefix="t"))
-    options = ["-t", "tmpfs", "-o", "size=4m,nr_inodes=64", "tmpfs", str(folder)]
-    mounted = subprocess.run(["mount", *options], capture_output=True, text=True)
-    if mounted.returncode != 0:
-        folder.rmdir()
-        pytest.skip(f"a small file system cannot be mounted: {mounted.stderr.strip()}")
-    yield folder
-    subprocess.run(["umount", "-l", str(folder)], check=True)
-    folder.rmdir()
-
-
-def keep_full(folder, until):
-    """Leave no room in a small file system, also where others make some."""
-    number = 0
-    while not until.is_set():
-        with contextlib.suppress(OSError):
-            (folder / f"filling-{number}").mkdir()
-            number += 1
-            continue
-        until.wait(0.001)
-
-
-def test_a_full_disk_of_the_grader_costs_nobody_points(
-    grade, course, master, right, everything, tiny_disk
-):
-    notebook = submission(master, right)
-    names = [f"student-{number:02}" for number in range(12)]
-    hand_in(course, TOPIC, dict.fromkeys(names, notebook))
-    reports, ended = course / "reports" / TOPIC, threading.Event()
-
-    def fill_in_the_middle():
-        while len(list(reports.glob("[!.]*.json"))) < 3 and not ended.wait(0.01):
-            pass
-        keep_full(tiny_disk, ended)
-
-    filler = threading.Thread(target=fill_in_the_middle)
-    filler.start()
-    try:
-        done = run_command(course, env={**os.environ, "TMPDIR": str(tiny_disk)})
-    finally:
-        ended.set()
-        filler.join()
-    assert done.returncode == 3, done.stderr
-    (line,) = done.stderr.strip().splitlines()
-    assert "No space left on device" in line and "not examined" in line
-    first = marks(course)
-    assert 3 <= len(first) < len(names)
-    assert set(first.values()) == {everything}
-    outcome = grade(TOPIC, course)
-    assert sorted(outcome.unchanged) == sorted(first)
-    assert marks(course) == dict.fromkeys(names, everything)
 
 
 def start_command(course):

@@ -81,10 +81,10 @@ def test_an_examination_ends_when_its_process_is_told_to(
         "from autograder.grading.client import SubmissionClient\n"
         "from autograder.__main__ import main\n"
         "real = SubmissionClient.run\n"
-        "async def run(self, cell, number):\n"
-        "    if 'while' in cell.source:\n"
+        "def run(self, source, outputs):\n"
+        "    if 'while' in source:\n"
         "        print('running', flush=True)\n"
-        "    return await real(self, cell, number)\n"
+        "    return real(self, source, outputs)\n"
         "SubmissionClient.run = run\n"
         f"raise SystemExit(main(['check', {str(notebook)!r}]))\n"
     )

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
-import socket
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
-from nbformat.v4 import new_code_cell, new_notebook
 
 from autograder.grading.client import SubmissionClient
 from autograder.grading.clock import Clock
@@ -19,9 +15,8 @@ from autograder.sandbox.bubblewrap import (
     site_folders,
 )
 from autograder.sandbox.confine import ONE_PROCESS
-from autograder.sandbox.connection import ForkServers
+from autograder.sandbox.connection import ForkServers, fork_servers
 from autograder.sandbox.limits import Limits
-from autograder.sandbox.manager import SandboxKernelManager
 from tests.autograder.conftest import patiently
 
 pytestmark = pytest.mark.usefixtures("needs_sandbox")
@@ -30,24 +25,16 @@ ROOT = Path(__file__).resolve().parents[3]
 
 def run(*sources, servers=None, **limits):
     """Run cells in one sandboxed kernel; text of each, and how it ended."""
-    return patiently(lambda: asyncio.run(_run(sources, servers, limits)))
+    return patiently(lambda: _run(sources, servers or fork_servers(), limits))
 
 
-async def _run(sources, servers, limits):
+def _run(sources, servers, limits):
     limits = Limits(**{"cell_seconds": 10, "submission_seconds": 30, **limits})
-    manager = SandboxKernelManager(limits=limits, servers=servers)
-    notebook = new_notebook(cells=[new_code_cell(source) for source in sources])
-    client = SubmissionClient(notebook, manager, limits, Clock(limits, alone=True))
-    ended = None
-    try:
-        async with client.async_setup_kernel():
-            for number, cell in enumerate(notebook.cells):
-                ended = await client.run(cell, number)
-                if ended:
-                    break
-    finally:
-        await client.close(manager)
-    return ["".join(_text(o) for o in cell.outputs) for cell in notebook.cells], ended
+    outputs, ended = [[] for _ in sources], None
+    with SubmissionClient(limits, Clock(limits, alone=True), servers) as client:
+        for source, shown in zip(sources, outputs, strict=True):
+            ended = ended or client.run(source, shown)
+    return ["".join(map(_text, shown)) for shown in outputs], ended
 
 
 def _text(output):
@@ -89,32 +76,6 @@ def test_a_submission_is_one_process_and_says_so():
     texts, ended = run(*STARTS, "print('goes on')", cell_seconds=30)
     assert ended is None
     assert texts == [f"PermissionError: {ONE_PROCESS}"] * len(STARTS) + ["goes on\n"]
-
-
-@pytest.mark.usefixtures("broken_machine")
-def test_a_grader_of_low_priority_still_starts_kernels():
-    """Whoever grades at night says ``nice``; a process cannot raise its priority."""
-    code = f"from {__name__} import run; print(run('print(7)'))"
-    low = subprocess.run(
-        ["nice", "-n", "10", sys.executable, "-c", code],
-        capture_output=True,
-        text=True,
-        cwd=ROOT,
-    )
-    assert low.stdout == "(['7\\n'], None)\n", low.stderr
-
-
-def test_a_kernel_is_gone_when_killing_returns():
-    async def go():
-        manager = SandboxKernelManager()
-        ours, theirs = socket.socketpair()
-        with ours, theirs:
-            await manager.start_kernel(answers=theirs.fileno())
-        assert await manager.is_alive()
-        await manager.shutdown_kernel()
-        return manager.ended
-
-    assert asyncio.run(go()) is not None
 
 
 @pytest.mark.usefixtures("broken_machine")
