@@ -1,7 +1,9 @@
 """All chapters have one form: goals, figures, exercises, summary, quiz."""
 
+import ast
 import re
 from collections import Counter
+from collections.abc import Iterator
 from functools import cache
 
 import pytest
@@ -129,3 +131,35 @@ def test_neither_place_nor_length_gives_the_answer_away():
             questions += 1
     assert max(places.values()) < questions / 2
     assert longest < questions / 2
+
+
+def seeds_compared(code: str) -> Iterator[int]:
+    """How many seeds each loop over seeds takes, where the code says so."""
+    tree = ast.parse(code)
+    named = {
+        ast.unparse(node.targets[0]): node.value
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Assign)
+    }
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.For | ast.comprehension):
+            continue
+        taken = named.get(ast.unparse(node.iter), node.iter)
+        if ast.unparse(node.target) != "seed":
+            continue
+        if isinstance(taken, ast.Tuple):
+            yield len(taken.elts)
+        elif found := re.fullmatch(r"range\((\d+)\)", ast.unparse(taken)):
+            yield int(found[1])
+
+
+def test_a_comparison_of_models_has_at_least_three_seeds(name):
+    code = "\n".join(c.source for c in cells(name) if c.cell_type == "code")
+    seeds = list(seeds_compared(code))
+    assert all(number >= 3 for number in seeds)
+    assert seeds or "@kept" not in code
+
+
+def test_loops_over_seeds_are_found_however_they_are_written():
+    code = "SEEDS = (4, 5)\nfor seed in SEEDS: 1\n[seed for seed in range(3)]"
+    assert list(seeds_compared(code)) == [2, 3]
