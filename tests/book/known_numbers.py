@@ -130,9 +130,7 @@ KNOWN: dict[str, dict[str, Known]] = {
             86_567_656 - 1000 * (768 + 1), "without the head", ("86,567,656", "768")
         ),
         "1,797 handwritten": Known(1_347 + 450, "images", ("1347", "450")),
-        "a third of its lead": Known(
-            (79.9 - 73.5) / (79.9 - 62.3), "50 images", ("79.9", "73.5", "62.3")
-        ),
+        "a third of its lead": Known(0.37, "with 50 images", ("37",)),
         "three quarters of the patches": Known(0.75, "He et al. (2022), section 3"),
         "16 pixels has 196": Known((224 // 16) ** 2, "224 × 224 pixels", ("224", "16")),
     },
