@@ -32,7 +32,8 @@ LISTED := $(shell cat _build/.sources 2>/dev/null)
 .PHONY: all always book pdf notebooks check test test-all test-code lint lab demo bench \
 	attacks pages clean python-packages system-packages
 
-# Side by side: at first, Sphinx reads all pages with one processor.
+# Side by side: notebooks are written with the processor that Sphinx leaves idle once the
+# chapters are executed.
 all: $(INSTALLED)
 	@$(MAKE) --no-print-directory --jobs=2 book notebooks
 	@echo "The book:       $(CURDIR)/_build/html/index.html"
@@ -63,7 +64,7 @@ MISSING := $(filter-out $(wildcard _build/notebooks/*.ipynb),$(TOPICS:%=_build/n
 
 _build/.notebooks: $(INSTALLED) $(SOURCES) _build/.sources $(if $(MISSING),always)
 	@mkdir -p _build && touch _build/.notebooks-began
-	@$(BIN)/python -m autograder notebooks _build/notebooks
+	@nice -n 19 $(BIN)/python -m autograder notebooks _build/notebooks
 	@mv _build/.notebooks-began $@
 
 ifneq ($(SOURCES),$(LISTED))

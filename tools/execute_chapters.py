@@ -228,6 +228,8 @@ async def execute(chapter: Chapter, config: NbParserConfig) -> set[str]:
             allow_errors=config.execution_allow_errors,
             # A kernel may send a line in pieces; MyST-NB would begin a line with each.
             coalesce_streams=True,
+            # A forked kernel takes seconds to end when it is asked to.
+            shutdown_kernel="immediate",
             record_timing=False,  # it would change the notebook's cache key
             extra_arguments=[VECTOR_FIGURES, NOTE_FILES.format(log.name)],
             resources={"metadata": {"path": str(chapter.file.parent)}},
