@@ -14,9 +14,9 @@ from __future__ import annotations
 import asyncio
 import os
 import re
-import threading
 import time
 from collections.abc import Coroutine, Iterable
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import NamedTemporaryFile
@@ -191,7 +191,7 @@ async def execute_all(
                 paths = await execute(chapter, config)
             except Failure as failure:
                 if asyncio.current_task().cancelling():
-                    raise  # its kernel was killed because the whole build is stopping
+                    return  # its kernel was killed because the whole build is stopping
                 failures.append(failure)
                 outcome = "failed after"
             else:
@@ -302,24 +302,17 @@ def in_a_thread(work: Coroutine[Any, Any, Any]) -> Any:
     In the main thread, each client of nbclient would take the interrupt key for itself.
     Here the key cancels the whole work, which ends its kernels, and then counts.
     """
-    loop, ended = asyncio.new_event_loop(), threading.Event()
+    begun: Future = Future()
 
     async def noted() -> Any:
-        try:
-            return await work
-        finally:
-            ended.set()
+        begun.set_result((asyncio.get_running_loop(), asyncio.current_task()))
+        return await work
 
-    thread = threading.Thread(target=loop.run_forever)
-    thread.start()
-    future = asyncio.run_coroutine_threadsafe(noted(), loop)
-    try:
-        return future.result()
-    except BaseException:
-        future.cancel()
-        ended.wait()
-        raise
-    finally:
-        loop.call_soon_threadsafe(loop.stop)
-        thread.join()
-        loop.close()
+    with ThreadPoolExecutor(1) as thread:
+        ended = thread.submit(asyncio.run, noted())
+        try:
+            return ended.result()
+        except KeyboardInterrupt:
+            loop, task = begun.result()
+            loop.call_soon_threadsafe(task.cancel)
+            raise
