@@ -181,6 +181,15 @@ def test_a_request_that_is_not_read_ends_with_its_time(sends):
         assert client.run(source, []) == "time limit of 0.2 s"
 
 
+def test_a_socket_that_only_seems_readable_is_read_later(monkeypatch, sends):
+    """As with urgent data, which reading skips."""
+    with sends(b"") as client:
+        ready = [client._socket], [], []
+        with monkeypatch.context() as patch:
+            patch.setattr(module.select, "select", lambda *_: ready)
+            client._exchange(0)
+
+
 def test_what_a_worker_raises_can_be_sent_and_says_why(monkeypatch):
     class Special(Exception):
         def __init__(self, one, two):
