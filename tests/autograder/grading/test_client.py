@@ -117,6 +117,14 @@ def test_the_first_error_of_a_cell_and_its_line_are_remembered(sends):
     assert (client.failed, client.failed_in) == ("ValueError: x = 1", 7)
 
 
+def test_a_long_traceback_is_kept_down_to_its_error(sends):
+    """One line for a frame of IPython's, of which torch's modules have many."""
+    frames, shown = b"module.py:1789, in Module._call_impl\n" * 400, []
+    with sends(frame(ERROR, b"ValueError\0no\0" + frames + b"the end") + END) as client:
+        client.run("1", shown)
+    assert shown[0].traceback[0].endswith("the end")
+
+
 def head(kind, length):
     return HEADER.pack(OTHER, kind, length)
 
