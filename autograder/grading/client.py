@@ -186,10 +186,15 @@ class SubmissionClient:
         """Send and receive what can be, or wait."""
         sending = [self._socket] if self._to_send else []
         reading, sending, _ = select.select([self._socket], sending, [], seconds)
-        try:
-            if sending:
+        if sending:
+            try:
                 self._to_send = self._to_send[self._socket.send(self._to_send) :]
+            except ConnectionError:  # it reads no more, but what it has sent is read
+                self._to_send = b""
+        try:
             received = self._socket.recv(CHUNK) if reading else None
+        except BlockingIOError:  # what made it readable was no data
+            return
         except ConnectionError:
             received = b""
         if received == b"":

@@ -134,7 +134,9 @@ class Clock:
             GraderFault: a limit has passed, and it is not known what it did meanwhile.
         """
         now, own, charged = _Moment(), 0.0, 0.0
-        if used is not None and self._before is not None:
+        if used is not None and self._before is None:  # as for a cell that is done
+            charged = now.ready(self._last)
+        elif used is not None:
             own = max(0.0, used.own - self._before.own)
             waited = max(0.0, used.waited - self._before.waited)
             charged = max(own, now.ready(self._last) - waited)

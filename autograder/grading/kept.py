@@ -206,7 +206,7 @@ def add_output(outputs: list[NotebookNode], kind: str, content: Any) -> None:
                 "error",
                 ename=_cut(content["ename"], 200),
                 evalue=_cut(content["evalue"], 1000),
-                traceback=[_cut(line, 4000) for line in content["traceback"][:30]],
+                traceback=[_cut(text) for text in content["traceback"]],
             )
         )
     elif kind in ("display_data", "execute_result"):

@@ -155,6 +155,13 @@ _XCOMP = (0x1021, 0x1022, 0x1023)  # ARCH_*_XCOMP_*: torch multiplies matrices i
 # RLIMIT_CORE: at 0, Linux still pipes a dump to a program of the host.
 _LIMITS = tuple(number for number in range(16) if number not in (0, 4, 15))
 
+# A kernel is deaf to its own SIGKILL, but for the moment between a fault that Linux
+# makes deadly and its end. There, one would look like one from outside.
+_SIGNALS = tuple(number for number in range(65) if number != 9)
+# MSG_PEEK, MSG_DONTWAIT, MSG_WAITALL, MSG_NOSIGNAL. Not MSG_OOB: a socket is then
+# readable, and there is nothing to be read.
+_FLAGS_OF_MESSAGES = 0x2 | 0x40 | 0x100 | 0x4000
+
 # A call is made only if all of its rules allow it.
 RULES: dict[str, tuple[Rule, ...]] = {
     "arch_prctl": (Rule(0, _XCOMP, errno.EINVAL),),
@@ -165,6 +172,11 @@ RULES: dict[str, tuple[Rule, ...]] = {
     **dict.fromkeys(("fork", "vfork", "execve"), _never(errno.EPERM)),
     **dict.fromkeys(("socket", "socketpair"), _never(errno.EPERM)),
     "fcntl": (Rule(1, _FCNTL, errno.EPERM),),
+    **dict.fromkeys(("kill", "tkill"), (Rule(1, _SIGNALS, errno.EPERM),)),
+    "tgkill": (Rule(2, _SIGNALS, errno.EPERM),),
+    **dict.fromkeys(
+        ("sendto", "recvfrom"), (_only(3, _FLAGS_OF_MESSAGES, errno.EOPNOTSUPP),)
+    ),
     "futex": (_FUTEX,),
     "ioctl": (Rule(1, _IOCTL, errno.ENOTTY),),
     "madvise": (Rule(2, _ADVICE, errno.EINVAL),),

@@ -42,8 +42,8 @@ def check(result):
 FORBIDDEN = {
     "29 a connection": "socket.create_connection(('1.1.1.1', 53), 3)",
     "29 a name look-up": "socket.getaddrinfo('example.org', 80)",
-    "32 a signal to the process outside": "os.kill(os.getppid() or 99999, 9)",
-    "32 a signal to any process": "os.kill(30000, 9)",
+    "32 a signal to the process outside": "os.kill(os.getppid() or 99999, 15)",
+    "32 a signal to any process": "os.kill(30000, 15)",
     "33 a trace of another process": "check(libc.ptrace(16, 2, 0, 0))",
     "33 memory of another process": "open('/proc/30000/mem', 'rb')",
     "33 memory of the machine": "open('/dev/mem', 'rb')",

@@ -32,7 +32,7 @@ LIMITS = Limits(
     message_bytes=8 * MB,
 )
 
-# Speaks the wire protocol of ZeroMQ itself, on the open connections to the grader.
+# Writes to every open connection; one of them leads to the grader.
 RAW = """
 import os, socket
 def connections():
@@ -44,8 +44,7 @@ def connections():
             continue
         try:
             one.getpeername()
-            if one.getsockname():
-                found.append(one)
+            found.append(one)
         except OSError:
             pass
     return found
@@ -134,11 +133,11 @@ ATTACKS = {
         "import sys\nsys.setrecursionlimit(10**9)\ndef f(): return f()\nf()\n",
         ("ended the kernel", "memory limit of 400 MB", "RecursionError"),
     ),
-    "a message of parts without end": (
+    "frames without end": (
         RAW
         + (
             "import threading\n"
-            "part = b'\\x03' + (2**20).to_bytes(8, 'big') + bytes(2**20)\n"
+            "part = bytes(8) + b'o' + (2**20).to_bytes(4, 'little') + bytes(2**20)\n"
             "def send(connection):\n"
             "    connection.setblocking(True)\n"
             "    while True: connection.sendall(part)\n"

@@ -117,6 +117,14 @@ def test_the_first_error_of_a_cell_and_its_line_are_remembered(sends):
     assert (client.failed, client.failed_in) == ("ValueError: x = 1", 7)
 
 
+def test_a_long_traceback_is_kept_down_to_its_error(sends):
+    """One line for a frame of IPython's, of which torch's modules have many."""
+    frames, shown = b"module.py:1789, in Module._call_impl\n" * 400, []
+    with sends(frame(ERROR, b"ValueError\0no\0" + frames + b"the end") + END) as client:
+        client.run("1", shown)
+    assert shown[0].traceback[0].endswith("the end")
+
+
 def head(kind, length):
     return HEADER.pack(OTHER, kind, length)
 
@@ -179,6 +187,15 @@ def test_a_request_that_is_not_read_ends_with_its_time(sends):
         source = "x" * 8 * MB
         client.used = lambda: module.Used(0.0, 0.0)
         assert client.run(source, []) == "time limit of 0.2 s"
+
+
+def test_a_socket_that_only_seems_readable_is_read_later(monkeypatch, sends):
+    """As with urgent data, which reading skips."""
+    with sends(b"") as client:
+        ready = [client._socket], [], []
+        with monkeypatch.context() as patch:
+            patch.setattr(module.select, "select", lambda *_: ready)
+            client._exchange(0)
 
 
 def test_what_a_worker_raises_can_be_sent_and_says_why(monkeypatch):

@@ -14,6 +14,7 @@ from errno import (
     ENOTTY,
     EOPNOTSUPP,
     EPERM,
+    ESRCH,
 )
 from pathlib import Path
 
@@ -58,9 +59,15 @@ ARGUMENTS = {  # what is called, and the error it fails with
     "scheduling in real time": (("sched_setscheduler", 0, 1, 0), ENOSYS),
     "an attribute of a file": (("setxattr", 0, 0, 0, 0, 0), EOPNOTSUPP),
     "a socket": (("socket", 1, 1, 0, 0), EPERM),
+    "urgent data": (("sendto", -1, 0, 0, 1, 0, 0), EOPNOTSUPP),
+    "looking for urgent data": (("recvfrom", -1, 0, 0, 1, 0, 0), EOPNOTSUPP),
+    "an end that looks like one from outside": (("kill", 2**22, 9), EPERM),
+    "the end of a thread": (("tgkill", 2**22, 2**22, 9), EPERM),
     "a larger send buffer": (("setsockopt", 0, 1, 7, 0, 0), ENOSYS),
     # The kernel itself answers: there is no such file, or nothing to be done.
     "a flag of a descriptor": (("fcntl", -1, 1, 0), EBADF),
+    "a signal to nobody": (("kill", 2**22, 15), ESRCH),
+    "data for no socket": (("sendto", -1, 0, 0, 0x4040, 0, 0), EBADF),
     "a private mapping of a file": (("mmap", 0, 4096, 1, 2, -1, 0), EBADF),
     "a question about privileges": (("prctl", 39, 1, 0, 0, 0), EINVAL),
     "waking nobody": (("futex", 1, 129, 1, 0, 0, 0), EINVAL),  # not aligned

@@ -45,10 +45,11 @@ def _text(output):
 
 def test_a_kernel_cannot_stop_or_end_itself_with_a_signal():
     """So who did was outside, and it is not to blame."""
-    signals = "for number in (9, 15, 19, 20, 21, 22): os.kill(os.getpid(), number)"
-    tell = "print('goes on')"
-    (_, text), ended = run(f"import os\n{signals}\nos.kill(0, 19)", tell)
+    signals = "for number in (15, 19, 20, 21, 22): os.kill(os.getpid(), number)"
+    stop = f"import os\n{signals}\nos.kill(0, 19)\nprint('goes on')"
+    (text, refused), ended = run(stop, "os.kill(os.getpid(), 9)")
     assert (text, ended) == ("goes on\n", None)
+    assert refused.startswith("PermissionError")
 
 
 def test_what_every_case_uses_is_imported_before_the_fork():
