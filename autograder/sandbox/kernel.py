@@ -29,7 +29,9 @@ from IPython.core.async_helpers import get_asyncio_loop
 from IPython.core.displayhook import DisplayHook
 from IPython.core.displaypub import DisplayPublisher
 from IPython.core.interactiveshell import InteractiveShell
+from IPython.core.pylabtools import activate_matplotlib
 from matplotlib import pyplot
+from matplotlib_inline.backend_inline import configure_inline_support
 from traitlets import Type
 from traitlets.config import Config
 
@@ -52,6 +54,7 @@ from autograder.sandbox.frames import (
 
 TOGETHER = 65536  # bytes; waking the examiner costs more than sending a short frame
 LATE = 1  # seconds for which what is printed may wait
+INLINE = "module://matplotlib_inline.backend_inline"  # where figures are drawn
 PIECE = 200_000  # characters of text in a frame
 PICTURE = 3 * 2**19  # of a picture; a larger one is not sent
 
@@ -227,7 +230,8 @@ def prepare_kernel() -> None:
     config.HistoryManager.enabled = False
     pdb.set_trace = debugger.set_trace = lambda *_, **__: None  # nobody is there
     shell = _Shell.instance(config=config, ipython_dir="/tmp")
-    shell.enable_matplotlib("inline")  # its backend was imported without a shell
+    activate_matplotlib(INLINE)  # its backend was imported without a shell
+    configure_inline_support(shell, INLINE)
     shell.set_hook("show_in_pager", page.as_hook(page.display_page), 99)
     stepwise.go_on_below_errors(shell)
     _forbid_programs(shell)
