@@ -20,6 +20,7 @@ METADATA_KEY = "attention_from_scratch"  # where a notebook holds what is ours
 MAX_FILE_BYTES = 40 * 2**20  # which takes a gigabyte or two to read at the worst
 MAX_WRITTEN = 10 * 2**20  # characters of what was written, without what cells showed
 MAX_CELLS = 2000
+_COPY = re.compile(r"^Copy of |[ _]?\(\d+\)$|-Copy\d+$")  # of a file
 _CHECK = re.compile(r"^check\([ \t]*(\w+)[ \t]*\)", re.MULTILINE)
 
 
@@ -64,7 +65,7 @@ def parse_notebook(content: bytes) -> dict[str, Any]:
 def chapter_of(data: dict[str, Any], path: Path) -> str:
     """The chapter a notebook belongs to, by its metadata, else by its file name."""
     named = _ours(data).get("chapter")
-    return named if isinstance(named, str) else path.stem
+    return named if isinstance(named, str) else _COPY.sub("", path.stem)
 
 
 def is_untouched(data: dict[str, Any]) -> bool:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from subprocess import DEVNULL
 from typing import Any
 
 from jupyter_client.kernelspec import NoSuchKernel
@@ -123,9 +124,9 @@ def _run(
     client.log.disabled = True  # the notes say it
     reports, notes, where = {}, [], ""
     try:
-        with client.setup_kernel():
+        with client.setup_kernel(stdout=DEVNULL, stderr=DEVNULL):
             for number, name in enumerate(sources):
-                where = f" in {name}"
+                where = f" before the end of {name}"
                 outputs = client.execute_cell(notebook.cells[number], number).outputs
                 reports |= _reports(outputs)
                 notes += [f"{name}: {text}" for text in _errors(outputs)]

@@ -56,10 +56,7 @@ def go_on_below_errors(shell: Any) -> None:
             how = interactivity if node is nodes[-1] else "none"
             if await run([node], cell_name, how, compiler, result):
                 failed = True
-                error = result and result.error_in_exec
-                if isinstance(error, KeyboardInterrupt):  # by whoever waits for it
-                    break
-                _stand_in(shell.user_ns, node, error)
+                _stand_in(shell.user_ns, node, result and result.error_in_exec)
         return failed
 
     shell.run_ast_nodes = run_each

@@ -39,6 +39,7 @@ from autograder.sandbox.frames import (
     REQUEST,
     STARTED,
     STDERR,
+    WAIT,
 )
 from autograder.sandbox.limits import Limits, megabytes
 from autograder.stepwise import stopped_in_line
@@ -83,6 +84,7 @@ class SubmissionClient:
         self._to_send = b""
         self._received = bytearray()
         self._outputs: list[NotebookNode] = []
+        self._clears = False  # them, when the next one comes
         self._answers: list[bytes] = []
         self._most_answers = 0
         self._socket: socket.socket | None = None
@@ -164,6 +166,7 @@ class SubmissionClient:
         self._room_for_answers = self.limits.answer_bytes
         self.failed, self.failed_in = None, 0
         self._outputs = [] if outputs is None else outputs
+        self._clears = False
         self._number, self._done = secrets.randbits(64), False
         request = json.dumps([self._number, *words]).encode()
         self._to_send += REQUEST.pack(len(request)) + request
@@ -251,9 +254,13 @@ class SubmissionClient:
         self.too_long = self._room < 0
         if self.too_long:
             return
-        if kind == CLEAR:
+        waits = kind == CLEAR and text == WAIT  # for the next output
+        if self._clears or (kind == CLEAR and not waits):
             self._outputs.clear()
-        elif kind == ERROR:
+        self._clears = waits
+        if kind == CLEAR:
+            return
+        if kind == ERROR:
             content = {"ename": name, "evalue": said, "traceback": [traceback]}
             add_output(self._outputs, "error", content)
         elif kind == DISPLAY:

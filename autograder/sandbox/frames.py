@@ -13,5 +13,6 @@ HEADER = struct.Struct("<QcI")  # before a frame: the number, the kind, how many
 STDOUT, STDERR, ERROR, DISPLAY, CLEAR = b"o", b"e", b"x", b"d", b"c"
 ANSWER, DONE = b"a", b"."
 KINDS = {STDOUT, STDERR, ERROR, DISPLAY, CLEAR, ANSWER, DONE}
+WAIT = "wait"  # to clear until the next output comes
 BETWEEN = "\0"  # the texts of a frame; only the last one may hold it
 STARTED = b"started"  # says a warden, with a descriptor of the kernel's process

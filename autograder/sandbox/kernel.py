@@ -29,6 +29,9 @@ from IPython.core.async_helpers import get_asyncio_loop
 from IPython.core.displayhook import DisplayHook
 from IPython.core.displaypub import DisplayPublisher
 from IPython.core.interactiveshell import InteractiveShell
+from IPython.core.pylabtools import activate_matplotlib
+from matplotlib import pyplot
+from matplotlib_inline.backend_inline import configure_inline_support
 from traitlets import Type
 from traitlets.config import Config
 
@@ -46,10 +49,12 @@ from autograder.sandbox.frames import (
     REQUEST,
     STDERR,
     STDOUT,
+    WAIT,
 )
 
 TOGETHER = 65536  # bytes; waking the examiner costs more than sending a short frame
 LATE = 1  # seconds for which what is printed may wait
+INLINE = "module://matplotlib_inline.backend_inline"  # where figures are drawn
 PIECE = 200_000  # characters of text in a frame
 PICTURE = 3 * 2**19  # of a picture; a larger one is not sent
 
@@ -160,8 +165,8 @@ class _Publisher(DisplayPublisher):
             _display(data)
 
     def clear_output(self, wait: bool = False) -> None:
-        """Have the outputs of the cell dropped."""
-        wire.send(CLEAR)
+        """Have the outputs of the cell dropped, now or before the next one."""
+        wire.send(CLEAR, WAIT.encode() if wait else b"")
 
 
 class _Hook(DisplayHook):
@@ -225,6 +230,8 @@ def prepare_kernel() -> None:
     config.HistoryManager.enabled = False
     pdb.set_trace = debugger.set_trace = lambda *_, **__: None  # nobody is there
     shell = _Shell.instance(config=config, ipython_dir="/tmp")
+    activate_matplotlib(INLINE)  # its backend was imported without a shell
+    configure_inline_support(shell, INLINE)
     shell.set_hook("show_in_pager", page.as_hook(page.display_page), 99)
     stepwise.go_on_below_errors(shell)
     _forbid_programs(shell)
@@ -285,6 +292,7 @@ def _run(source: str) -> None:
 def _ask(topic: str, name: str, seeds: list[int]) -> None:
     """Answer the cases of an exercise."""
     respond(topic, name, seeds, lambda data: wire.send(ANSWER, data))
+    pyplot.close("all")  # the next cell would show what an answer has drawn
 
 
 _DO: dict[str, Callable[..., None]] = {

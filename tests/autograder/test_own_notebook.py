@@ -83,9 +83,15 @@ def test_cell_that_does_not_end_is_interrupted_and_named(write):
     assert report["score"] == 0
 
 
+def test_what_a_kernel_logs_is_not_told(write, capfd):
+    """IPython's own kernel cannot send this text, and says so at length."""
+    examine_own(write("print(chr(0xD800))"))
+    assert capfd.readouterr() == ("", "")
+
+
 def test_dead_kernel_is_one_line(write):
     path = write("import os\nos._exit(1)")
-    with pytest.raises(NoKernel, match="the kernel stopped in cell 1"):
+    with pytest.raises(NoKernel, match="the kernel stopped before the end of cell 1"):
         examine_own(path)
 
 

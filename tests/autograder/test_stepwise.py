@@ -32,7 +32,7 @@ def defined(shell, source):
         ("a = 1\nraise SystemExit\nb = 2\nopen('nowhere')\nc = 3", "abc"),
         ("def a():\n    pass\nreturn 3\nb = 1", "ab"),
         ("a = 1\nb = (", ""),
-        ("a = 1\nraise KeyboardInterrupt\nb = 1", "a"),
+        ("a = 1\nraise KeyboardInterrupt\nb = 1", "ab"),
         ("for a in [1, 2]:\n    1 / 0\n    c = 3\nb = 1", "ab"),
         ("from numpy import nothing\na = 1", "a"),
         ("import m, numpy as n\na = m.x.y", "anm"),

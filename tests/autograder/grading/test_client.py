@@ -57,6 +57,7 @@ def sends(monkeypatch):
                     with inside, lifeline, contextlib.suppress(OSError):
                         inside.sendall(data)
                         if reports:
+                            inside.recv(MB)  # the request
                             lifeline.send(reports)
                         else:
                             lifeline.recv(1)  # until it is closed
@@ -95,6 +96,8 @@ SHOWN = {
     "a text": (frame(DISPLAY, b"\0a\0b"), "ab"),
     "a forged picture": (frame(DISPLAY, b"AAAA"), ""),
     "nothing any more": (frame(STDOUT, b"a") + frame(CLEAR), ""),
+    "the last one": (frame(STDOUT, b"a") + frame(CLEAR, b"wait"), "a"),
+    "the next one": (2 * (frame(CLEAR, b"wait") + frame(STDOUT, b"a")), "a"),
     "an error": (frame(ERROR, b"E\0why\0Cell In[1], line 7\n why"), "why"),
     "half an error": (frame(ERROR, b"E"), ""),
 }

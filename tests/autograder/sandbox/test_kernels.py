@@ -59,6 +59,13 @@ def test_what_every_case_uses_is_imported_before_the_fork():
     assert (told, ended) == (["set()\n"], None)
 
 
+def test_a_picture_that_nobody_has_shown_is_shown_below_its_cell():
+    """As in JupyterLab, for ``plt.show()`` is often left out."""
+    plots = "import matplotlib.pyplot as plt\nplt.plot([1, 2]);"
+    (drawn, nothing), ended = run(plots, "plt.show()")
+    assert (drawn[:7], nothing, ended) == ("<Figure", "", None)
+
+
 STARTS = (
     "!echo out",
     "x = !echo out",

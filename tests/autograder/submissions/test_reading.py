@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import json
 import os
+from pathlib import Path
 
 import pytest
 
@@ -12,6 +13,7 @@ from autograder.files import Unusable
 from autograder.notebooks import (
     MAX_WRITTEN,
     METADATA_KEY,
+    chapter_of,
     parse_notebook,
     read_notebook,
 )
@@ -66,6 +68,13 @@ def test_what_cells_showed_does_not_count_towards_the_size(master):
     data["cells"][-1]["source"] = ["#" * (MAX_WRITTEN // 2)] * 3
     with pytest.raises(Unusable, match="10 MB without its outputs"):
         parse_notebook(as_bytes(data))
+
+
+@pytest.mark.parametrize(
+    "name", ["masking", "Copy of masking", "masking (1)", "masking-Copy1"]
+)
+def test_a_copy_without_metadata_is_of_the_chapter_that_it_is_named_after(name):
+    assert chapter_of({"cells": []}, Path(f"{name}.ipynb")) == "masking"
 
 
 def test_the_chapter_of_a_notebook_is_told_from_what_it_holds(master):
