@@ -63,7 +63,7 @@ def go_on_below_errors(shell: Any) -> None:
 
 
 def begin(setup: Iterable[str], stubs: str) -> None:
-    """Run what comes before a notebook, in one message: each takes milliseconds.
+    """Run what comes before a notebook, at one request.
 
     Args:
         setup: sources that are run, each as a cell.

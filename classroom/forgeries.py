@@ -59,14 +59,13 @@ IN_THE_SOLUTION = {
         "import ast\n"
         "class Drop(ast.NodeTransformer):\n"
         "    def visit_Expr(self, node):\n"
-        "        question = 'respond' in ast.dump(node)\n"
+        "        question = 'check' in ast.dump(node)\n"
         "        return ast.parse('32').body[0] if question else node\n"
         "get_ipython().ast_transformers.append(Drop())\n" + WRONG
     ),
     "06 an input transformer rewrites the question": (
         "get_ipython().input_transformers_cleanup.append(\n"
-        "    lambda lines: ['32\\n'] if 'respond' in ''.join(lines) else lines)\n"
-        + WRONG
+        "    lambda lines: ['32\\n'] if 'check' in ''.join(lines) else lines)\n" + WRONG
     ),
     "07 errors are hidden": (
         "ip = get_ipython()\n"
@@ -79,7 +78,7 @@ IN_THE_SOLUTION = {
         "import autograder.check, autograder.judge, autograder.answers as a, "
         "autograder.respond as r\n"
         "autograder.check.check = lambda f: 1e9\n"
-        "autograder.judge.judge = autograder.judge.disagreement = lambda *a: None\n"
+        "autograder.judge.judge = autograder.judge.mark = lambda *a: None\n"
         "a.answer = lambda case, f, seed: b'V0'\n" + WRONG
     ),
     "08 the responder is replaced": SENDER

@@ -11,7 +11,7 @@ import base64
 import binascii
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from typing import Any
 
@@ -181,19 +181,20 @@ def _report_outputs(report: Report) -> list[NotebookNode]:
     ]
 
 
-def add_output(outputs: list[NotebookNode], kind: str, content: Any) -> None:
-    """Add what a message shows, if it is an output: text and pictures, nothing else.
+def add_output(
+    outputs: list[NotebookNode], kind: str, content: Mapping[str, Any]
+) -> None:
+    """Add what a cell has shown: text and pictures, nothing else.
 
     Args:
         outputs: those of a cell so far; at most ``KEPT_OUTPUTS`` are kept.
-        kind: the type of the message.
-        content: of the message.
+        kind: ``stream``, ``error`` or ``display_data``.
+        content: its texts, under the names that a notebook has for them.
     """
     if len(outputs) >= KEPT_OUTPUTS:
         return
     if kind == "stream":
-        name = "stderr" if content["name"] == "stderr" else "stdout"
-        text = _cut(content["text"])
+        name, text = content["name"], _cut(content["text"])
         last = outputs[-1] if outputs else None
         if last and last.output_type == "stream" and last.name == name:
             if len(last.text) <= KEPT_TEXT:  # each part is cleaned and cut once
@@ -209,7 +210,7 @@ def add_output(outputs: list[NotebookNode], kind: str, content: Any) -> None:
                 traceback=[_cut(text) for text in content["traceback"]],
             )
         )
-    elif kind in ("display_data", "execute_result"):
+    else:
         data, kept = content["data"], {}
         if "text/plain" in data:
             kept["text/plain"] = _cut(data["text/plain"])
@@ -245,10 +246,8 @@ def _pixels(picture: str | None) -> int:
     return int.from_bytes(head[16:20]) * int.from_bytes(head[20:24])
 
 
-def _cut(text: Any, length: int = KEPT_TEXT) -> str:
+def _cut(text: str, length: int = KEPT_TEXT) -> str:
     """Text without control characters, cut to ``length`` characters."""
-    if not isinstance(text, str):
-        raise TypeError("a message that holds no text where text belongs")
     text = _shortened(text, length)
     text = _CONTROLS.sub("", _ESCAPES.sub("", text))
     return text.encode("utf-8", "replace").decode("utf-8")

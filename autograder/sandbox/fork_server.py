@@ -112,7 +112,6 @@ def serve(control: socket.socket) -> None:
 
 def import_everything() -> None:
     """Import what notebooks, cases and kernels use, while there is one thread."""
-    sys.modules["debugpy"] = None  # a large import, and ipykernel does without
     for module in MODULES:
         importlib.import_module(module)
     from autograder.exercise import load_topic, topic_names

@@ -13,7 +13,7 @@ from __future__ import annotations
 import base64
 import json
 import os
-import pdb  # noqa: T100
+import pdb
 import resource
 import signal
 import socket

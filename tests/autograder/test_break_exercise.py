@@ -141,7 +141,7 @@ def test_a_test_that_finds_all_versions_is_not_told_to_find_more():
     assert report.message == SMALLER
 
 
-# The door: types, shapes, ranges and sizes, before anything runs.
+# What is allowed: types, shapes, ranges and sizes, before anything runs.
 
 
 def divides(n, k):

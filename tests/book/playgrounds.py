@@ -69,7 +69,6 @@ class Window:
         self,
         name: str,
         *,
-        theme: str = "light",
         live: bool = True,
         weights: Callable[[Route], None] | None = None,
     ) -> Page:
@@ -77,7 +76,6 @@ class Window:
 
         Args:
             name: of the page.
-            theme: "light" or "dark".
             live: whether to wait for the playground.
             weights: what answers where the page asks for the file with its weights.
         """
@@ -85,7 +83,7 @@ class Window:
         self._untouched = None
         page.mouse.move(0, 0)
         page.goto("about:blank")
-        page.emulate_media(media="null", color_scheme=theme)
+        page.emulate_media(media="null", color_scheme="light")
         page.unroute_all()
         if weights:
             page.route("**/*.weights.js*", weights)

@@ -135,7 +135,7 @@ def test_the_model_computes_what_torch_computes_with_and_without_the_cache(
 
 @torch.no_grad()
 def test_the_stored_weights_have_the_perplexity_that_chapter_and_page_tell(
-    window, html, shipped, merges
+    window, shipped, merges
 ):
     write = with_model(window.ask(NAME))
     facts, model = shipped
@@ -373,9 +373,6 @@ def test_a_full_context_is_said_and_goes_on_with_its_second_half(
     ids.append(shipped[1](torch.tensor([ids[32:]]))[0, -1].argmax().item())
     assert field(write).input_value() == bpe_decode(ids, merges)
     expect(write.locator("#write-cache-text")).to_contain_text("computed 1 token;")
-
-
-# The scene in the address
 
 
 # The model comes when it is used

@@ -138,7 +138,7 @@ def test_the_mistake_gets_the_report_that_a_reader_gets(soup: BeautifulSoup):
 
 
 def test_the_map_shows_all_but_the_pages_of_a_guide_and_what_is_built_there(
-    soup: BeautifulSoup, html: Path
+    soup: BeautifulSoup,
 ):
     drawn = soup.select_one(".chapter-map")
     links = {link["href"]: link for link in drawn.select("a")}
@@ -160,7 +160,7 @@ def test_the_map_shows_all_but_the_pages_of_a_guide_and_what_is_built_there(
         assert sorted(built) == sorted(names)
 
 
-def test_the_ways_to_begin_lead_somewhere(page: Page, site: str):
+def test_the_ways_to_begin_lead_somewhere(page: Page):
     links = page.locator(".start-lead a")
     assert links.count() > 1
     for link in links.evaluate_all("all => all.map(link => link.href)"):

@@ -224,9 +224,9 @@ def _is_ours(pid: int) -> bool:
     return "autograder.sandbox.fork_server" in psutil.Process(pid).cmdline()
 
 
-def left_behind(before: set[int], seconds: float = 300) -> set[int]:
+def left_behind(before: set[int]) -> set[int]:
     """What still runs of a submission, after the moment that killing it takes."""
-    end = time.monotonic() + seconds
+    end = time.monotonic() + 300
     while (left := processes() - before) and time.monotonic() < end:
         time.sleep(0.05)
     return left

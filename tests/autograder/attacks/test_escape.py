@@ -66,9 +66,7 @@ def test_what_is_forbidden_fails(tried, what):
     assert tried[what].partition(":")[0] in REFUSED, tried[what]
 
 
-def test_30_and_31_nothing_outside_can_be_read_or_written(
-    released_course, tmp_path, monkeypatch
-):
+def test_30_and_31_nothing_outside_can_be_read_or_written(released_course, tmp_path):
     canary = tmp_path / "canary"
     canary.write_text("alive")
     private = [

@@ -213,5 +213,5 @@ def test_what_a_worker_raises_can_be_sent_and_says_why(monkeypatch):
     job = Job("masking", "{}", Limits())
     with pytest.raises(GraderFault) as failed:
         examine_submission(job, Submission("ada", b"{}"))
-    again = pickle.loads(pickle.dumps(failed.value))  # noqa: S301
+    again = pickle.loads(pickle.dumps(failed.value))
     assert str(again) == "Special: two arguments"

@@ -105,7 +105,7 @@ def test_list_is_shown_first_and_nothing_is_done_without_a_yes(
     assert not (course / "regrades").exists()
 
 
-def test_forgiven_case_gives_its_points_to_who_failed_it_and_tried(course, capsys):
+def test_forgiven_case_gives_its_points_to_who_failed_it_and_tried(course):
     before, path = counted(course), course / "reports" / TOPIC / "in_place.json"
     judged = path.read_bytes()
     words = ["--case", UNCHANGED, "--forgiven", "--why", "the task did not say so"]
@@ -138,9 +138,7 @@ def test_mistake_gives_back_points_up_to_all_that_it_cost(course, capsys):
     assert [rule.points for rule in read_rules(course, TOPIC)] == [900]
 
 
-def test_rule_holds_for_later_runs_and_later_submissions(
-    course, grade, master, right, capsys
-):
+def test_rule_holds_for_later_runs_and_later_submissions(course, grade, master, right):
     assert regrade(course, "--case", UNCHANGED, "--forgiven", "--yes") == 0
     given = counted(course)
     again = grade(TOPIC, course)
