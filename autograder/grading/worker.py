@@ -95,8 +95,10 @@ def examine_submission(
         return done.report, json.dumps(with_notes(done.notebook, notes))
     except GraderFault:
         raise
-    except Exception as error:  # as a text, since not every error can be sent
-        raise GraderFault(f"{type(error).__name__}: {error}") from error
+    except Exception as error:
+        said = f"{type(error).__name__}: {error}"
+    # Not below the error: dask sends what is, and not every error can be sent.
+    raise GraderFault(said)
 
 
 def _examined(job: Job, submission: Submission, workplace: Workplace) -> Examination:
