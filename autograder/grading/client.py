@@ -24,7 +24,7 @@ from autograder.cells import without_file
 from autograder.encoding import MAX_BYTES
 from autograder.errors import GraderFault, SubmissionFault
 from autograder.grading.clock import Clock, Used
-from autograder.grading.kept import add_output
+from autograder.grading.kept import add_display, add_error, add_stream
 from autograder.sandbox.bubblewrap import ADVICE, SandboxUnavailable
 from autograder.sandbox.connection import ForkServers
 from autograder.sandbox.frames import (
@@ -66,14 +66,12 @@ class SubmissionClient:
         servers: where the kernel is forked.
 
     Attributes:
-        too_long: whether outputs were left out.
         failed: how the last cell failed first, if it did.
         failed_in: the line of it, or 0 where that is not known.
     """
 
     def __init__(self, limits: Limits, clock: Clock, servers: ForkServers) -> None:
         self.limits, self.clock, self.servers = limits, clock, servers
-        self.too_long = False
         self.failed: str | None = None
         self.failed_in = 0
         self._room = limits.output_bytes  # that it may still send
@@ -251,7 +249,6 @@ class SubmissionClient:
             self.failed = without_file(line).removesuffix(":")
             self.failed_in = stopped_in_line(traceback[:TRACED].split("\n"))
         self._room -= FRAME_BYTES + size
-        self.too_long = self._room < 0
         if self.too_long:
             return
         waits = kind == CLEAR and text == WAIT  # for the next output
@@ -261,18 +258,17 @@ class SubmissionClient:
         if kind == CLEAR:
             return
         if kind == ERROR:
-            content = {"ename": name, "evalue": said, "traceback": [traceback]}
-            add_output(self._outputs, "error", content)
+            add_error(self._outputs, name, said, traceback)
         elif kind == DISPLAY:
             picture, _, text = text.partition(BETWEEN)
-            shown = {"image/png": picture, "text/plain": text}
-            content = {
-                "data": {type_: value for type_, value in shown.items() if value}
-            }
-            add_output(self._outputs, "display_data", content)
+            add_display(self._outputs, text, picture)
         else:
-            stream = "stderr" if kind == STDERR else "stdout"
-            add_output(self._outputs, "stream", {"name": stream, "text": text})
+            add_stream(self._outputs, "stderr" if kind == STDERR else "stdout", text)
+
+    @property
+    def too_long(self) -> bool:
+        """Whether outputs were left out."""
+        return self._room < 0
 
     def used(self) -> Used | None:
         """What the kernel has used by now; ``None`` if it has ended, or just begins."""

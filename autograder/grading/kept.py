@@ -11,7 +11,7 @@ import base64
 import binascii
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from copy import deepcopy
 from typing import Any
 
@@ -181,44 +181,34 @@ def _report_outputs(report: Report) -> list[NotebookNode]:
     ]
 
 
-def add_output(
-    outputs: list[NotebookNode], kind: str, content: Mapping[str, Any]
-) -> None:
-    """Add what a cell has shown: text and pictures, nothing else.
-
-    Args:
-        outputs: those of a cell so far; at most ``KEPT_OUTPUTS`` are kept.
-        kind: ``stream``, ``error`` or ``display_data``.
-        content: its texts, under the names that a notebook has for them.
-    """
+def add_stream(outputs: list[NotebookNode], name: str, text: str) -> None:
+    """Add what a cell has printed to those of its outputs that are kept."""
     if len(outputs) >= KEPT_OUTPUTS:
         return
-    if kind == "stream":
-        name, text = content["name"], _cut(content["text"])
-        last = outputs[-1] if outputs else None
-        if last and last.output_type == "stream" and last.name == name:
-            if len(last.text) <= KEPT_TEXT:  # each part is cleaned and cut once
-                last.text = _shortened(last.text + text, KEPT_TEXT)
-        else:
-            outputs.append(_output("stream", name=name, text=text))
-    elif kind == "error":
-        outputs.append(
-            _output(
-                "error",
-                ename=_cut(content["ename"], 200),
-                evalue=_cut(content["evalue"], 1000),
-                traceback=[_cut(text) for text in content["traceback"]],
-            )
-        )
+    text = _cut(text)
+    last = outputs[-1] if outputs else None
+    if last and last.output_type == "stream" and last.name == name:
+        if len(last.text) <= KEPT_TEXT:  # each part is cleaned and cut once
+            last.text = _shortened(last.text + text, KEPT_TEXT)
     else:
-        data, kept = content["data"], {}
-        if "text/plain" in data:
-            kept["text/plain"] = _cut(data["text/plain"])
-        image = _png(data.get("image/png"))
-        if image:
-            kept["image/png"] = image
-        if kept:
-            outputs.append(_output("display_data", data=kept, metadata={}))
+        outputs.append(_output("stream", name=name, text=text))
+
+
+def add_error(
+    outputs: list[NotebookNode], name: str, said: str, traceback: str
+) -> None:
+    """Add an error to those outputs of a cell that are kept."""
+    if len(outputs) < KEPT_OUTPUTS:
+        texts = {"ename": _cut(name, 200), "evalue": _cut(said, 1000)}
+        outputs.append(_output("error", traceback=[_cut(traceback)], **texts))
+
+
+def add_display(outputs: list[NotebookNode], text: str, picture: str) -> None:
+    """Add text, a picture or both to those outputs of a cell that are kept."""
+    shown = {"text/plain": _cut(text), "image/png": _png(picture)}
+    data = {kind: value for kind, value in shown.items() if value}
+    if data and len(outputs) < KEPT_OUTPUTS:
+        outputs.append(_output("display_data", data=data, metadata={}))
 
 
 def _output(kind: str, **fields: Any) -> NotebookNode:
